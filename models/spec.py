@@ -127,7 +127,7 @@ class ModelSpec:
       classes in the order of their sorted WordNet ids.
     num_classes: number of logits, or of classes of objects.
     weights: layout and preprocessing family of the public checkpoint, e.g.
-      `torchvision`, `caffe`, `cadene`, `timm`; `own` if trained here.
+      `torchvision`, `caffe`, `cadene`, `timm`; `robust_tfds` if trained here.
     parameters: published count of trainable numbers with `num_classes` classes;
       None where there is none.
     gflops: multiply-adds of one input in billions, counted by one rule for all

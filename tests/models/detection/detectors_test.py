@@ -594,7 +594,7 @@ class RulesTest(absltest.TestCase):
     weights = {
       models.get(n).spec.weights for n in models.names(kind="detection")
     }
-    self.assertEqual(weights - {"own"}, set(rules.RULES))
+    self.assertEqual(weights - {"robust_tfds"}, set(rules.RULES))
 
   def test_generations_differ_in_what_boxes_mean(self):
     newer, older = rules.RULES["mmdetection"], rules.RULES["mmdetection1"]
