@@ -58,7 +58,7 @@ def main() -> None:
       lambda: {c: task.totals(of) for c, of in columns.items()},
     )
     cells = step(
-      "  cells in every draw", lambda: spread.of_cells(totals, draws)
+      "  cells in every draw", lambda: spread.cell_replicates(totals, draws)
     )
     numbers = step("  numbers over cells", lambda: task.over_cells(cells))
     step("  intervals", lambda: [n.interval() for n in numbers.values()])

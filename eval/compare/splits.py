@@ -76,7 +76,7 @@ def means(runs: Sequence[Run]) -> list[Mean]:
       + "; ".join(f"{r.name}: {', '.join(r.datasets)}" for r in runs)
     )
   return [
-    _mean([Side.of(r, d, of, names=names) for r, of in zip(runs, labels)])
+    _mean([Side.from_run(r, d, of, names=names) for r, of in zip(runs, labels)])
     for d in sets
     for labels in _labels([run.labels(d) for run in runs])
   ]
@@ -161,7 +161,7 @@ def _numbers(
       " examples: the mean over splits is of classifications."
     )
   return [
-    side.task.over_cells(spread.of_cells(cells, draws))
+    side.task.over_cells(spread.cell_replicates(cells, draws))
     for side, cells in zip(sides, totals)
   ]
 

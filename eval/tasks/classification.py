@@ -173,20 +173,24 @@ class Classification(normalised_task.NormalisedTask):
     right = self._right(columns)
     rows = top_k.error_rows(cell, right, columns["top5"], groups)
     if self._counts_classes:
-      values = top_k.of_classes(columns)
-      rows.append(reliability.mean_row(cell, top_k.OF_CLASSES, values, groups))
+      values = top_k.class_accuracies(columns)
+      rows.append(
+        reliability.mean_row(cell, top_k.MEAN_CLASS_ACCURACY, values, groups)
+      )
     return [*rows, *reliability.rows(cell, columns)]
 
   def totals(self, columns: base.Columns) -> dict[str, resampling.Totals]:
     """Return `error`, and the mean class accuracy of sets that are no
     benchmark.
     """
-    wrong = ~top_k.right_of(self._right(columns), columns["top5"])[""]
+    wrong = ~top_k.hits_by_rank(self._right(columns), columns["top5"])[""]
     groups = self.group_ids(columns)
     out = {"error": resampling.Totals.from_values(wrong, groups)}
     if self._counts_classes:
-      values = top_k.of_classes(columns)
-      out[top_k.OF_CLASSES] = resampling.Totals.from_values(values, groups)
+      values = top_k.class_accuracies(columns)
+      out[top_k.MEAN_CLASS_ACCURACY] = resampling.Totals.from_values(
+        values, groups
+      )
     return out
 
   def headlines(

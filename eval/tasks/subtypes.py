@@ -45,6 +45,7 @@ class Subtypes(base.Task):
 
   facts = facts_lib.TaskFacts.of("subtypes")
   set_kind = "subtypes"
+  corrupts = False
   no_baseline = (
     "Subtype robustness is not normalised: set config.baseline='', got {got}."
   )
@@ -66,11 +67,6 @@ class Subtypes(base.Task):
         " come last, out; set it to 0, or choose examples by data.subset."
       )
 
-  @property
-  def condition_keys(self) -> tuple[str, ...]:
-    """An empty tuple: nothing is corrupted."""
-    return ()
-
   def conditions(self) -> list[Condition]:
     """Return the only condition: the pictures as they are.
 
@@ -82,12 +78,7 @@ class Subtypes(base.Task):
         f"{self.setting.dataset} has no subtypes. Sets that have:"
         " imagenet22k_subtypes and, embedded, digits_subtypes."
       )
-    return [Condition()]
-
-  @property
-  def common(self) -> tuple[str, ...]:
-    """An empty tuple: there are no corruptions."""
-    return ()
+    return super().conditions()
 
   def cell_rows(
     self,
@@ -107,7 +98,7 @@ class Subtypes(base.Task):
 
   def totals(self, columns: base.Columns) -> dict[str, resampling.Totals]:
     """Return totals of seen and unseen subtypes, of all types and of each."""
-    right = top_k.right_of(columns["label"], columns["top5"])[""]
+    right = top_k.hits_by_rank(columns["label"], columns["top5"])[""]
     groups, label = columns["group_id"], columns["label"]
     parts = np.array(
       [self._set.SUBTYPES.get(group, (0, ""))[1] for group in groups.tolist()]
@@ -167,6 +158,6 @@ def _gap(condition: Condition, of: str) -> headlines_lib.Headline:
     (seen, unseen),
     (condition,),
     lambda ours, _: ours[condition][seen] - ours[condition][unseen],
-    of_parts=True,
+    disjoint_parts=True,
     difference=True,
   )

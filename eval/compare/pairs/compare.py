@@ -52,8 +52,8 @@ def runs(first: Run, second: Run, models: str = "") -> list[Comparison]:
     for a, b in pairing.models(labels[0], labels[1], models):
       out.append(
         _models(
-          Side.of(first, dataset, a, names=names),
-          Side.of(second, dataset, b, names=names),
+          Side.from_run(first, dataset, a, names=names),
+          Side.from_run(second, dataset, b, names=names),
         )
       )
   return out
@@ -73,7 +73,7 @@ def _models(first: Side, second: Side) -> Comparison:
     references = []
   numbers = numbers_lib.read([first, second, *references], common)
   facts = first.task.facts
-  cells = cell_tests.of_cells(numbers, facts)
+  cells = cell_tests.cell_lines(numbers, facts)
   calibrated = list(
     calibration.lines(
       numbers.calibration[0], numbers.calibration[1], first.task.family
@@ -91,13 +91,13 @@ def _models(first: Side, second: Side) -> Comparison:
     cells=cells,
     sentences=_sentences(cells, names),
     notes=[
-      *_of_seeds(first, second),
+      *_seed_notes(first, second),
       *alone,
       *unknown,
       *([baseline.note] if baseline.note else []),
-      *_of_models(first, names[0]),
-      *_of_models(second, names[1]),
-      *_of_tests(cells),
+      *_model_notes(first, names[0]),
+      *_model_notes(second, names[1]),
+      *_test_notes(cells),
       *([facts.intervals] if facts.intervals and numbers.drawn else []),
       *([_OF_CALIBRATION] if calibrated else []),
     ],
@@ -138,7 +138,7 @@ def _sentence(
   )
 
 
-def _of_seeds(first: Side, second: Side) -> list[str]:
+def _seed_notes(first: Side, second: Side) -> list[str]:
   paired = "Both runs saw the same examples, and models are paired by example."
   if first.seed == second.seed:
     return [paired]
@@ -148,7 +148,7 @@ def _of_seeds(first: Side, second: Side) -> list[str]:
   ]
 
 
-def _of_models(side: Side, name: str) -> list[str]:
+def _model_notes(side: Side, name: str) -> list[str]:
   notes = []
   for remark in side.remarks:
     if remark == RANDOM:
@@ -163,7 +163,7 @@ def _of_models(side: Side, name: str) -> list[str]:
   return notes
 
 
-def _of_tests(cells: Sequence[Line]) -> list[str]:
+def _test_notes(cells: Sequence[Line]) -> list[str]:
   kinds = list(dict.fromkeys(x.test.kind for x in cells if x.test.kind))
   if not kinds:
     return [

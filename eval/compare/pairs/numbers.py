@@ -75,7 +75,7 @@ def read(sides: Sequence[Side], common: Sequence[Condition]) -> Numbers:
     draws = Draws.from_groups(np.concatenate(groups))
     if all(of for side in totals for of in side.values()):
       return Numbers(
-        [spread.of_cells(of, draws) for of in totals],
+        [spread.cell_replicates(of, draws) for of in totals],
         totals,
         n,
         drawn=True,
@@ -92,7 +92,7 @@ def read(sides: Sequence[Side], common: Sequence[Condition]) -> Numbers:
 
 def _answers(side: Side, columns: base.Columns) -> Answers | None:
   """Return the answers for calibration, in the groups that the task draws."""
-  answers = Answers.of(columns)
+  answers = Answers.from_columns(columns)
   if answers is None:
     return None
   drawn, groups = side.task.group_ids(columns), answers.groups

@@ -29,7 +29,7 @@ def write(
     boards: what it shows; their keys differ, and those of all entries.
     folder: of the site; made where it is not there. Files of the same names are
       replaced.
-    aside: what stands on no board, as `compare/boards/aside.Aside`.
+    aside: what stands on no board, as `compare/boards/exclusions.Exclusion`.
 
   Returns:
     The files; `index.html` is the first.

@@ -103,7 +103,7 @@ class Corners:
   score: np.ndarray
 
   @classmethod
-  def of(
+  def from_boxes(
     cls, image: np.ndarray, label: np.ndarray, box: np.ndarray, score: Any
   ) -> Corners:
     """Create them from boxes of pixel borders; the last pixel is inside."""
@@ -120,7 +120,7 @@ def corners(columns: Columns, truth: Truth) -> Corners:
   """
   detections("bbox", columns, truth)
   row, place = _valid(columns, len(truth["categories"]))
-  return Corners.of(
+  return Corners.from_boxes(
     columns["image_id"][row],
     columns["classes"][row, place],
     columns["boxes"][row, place].astype(np.float64),

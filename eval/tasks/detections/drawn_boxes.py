@@ -36,7 +36,7 @@ def best_score(columns: _Columns, truth: checks.Truth) -> tuple[float, float]:
   return operating_point.best_f1(matcher.score, right, wrong, number)
 
 
-def of_picture(
+def picture_overlays(
   example_id: str,
   columns: _Columns,
   truth: Mapping[str, Any],

@@ -128,7 +128,7 @@ def scored(
     UserError: a detection or a frame that does not fit the ground truth.
   """
   source: Any = detected_columns
-  if result_lists.is_one(columns):
+  if result_lists.holds_results(columns):
     source = result_lists
   ids, number = pictures.ids, len(truth.category_ids)
   detections = source.detections("bbox", columns, truth)

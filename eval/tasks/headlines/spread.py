@@ -42,7 +42,7 @@ def draws_of(
   return resampling.Draws.from_groups(np.concatenate(list(groups.values())))
 
 
-def of_cells(totals: Totals, draws: resampling.Draws) -> Replicates:
+def cell_replicates(totals: Totals, draws: resampling.Draws) -> Replicates:
   """Return the replicates of many cells from one pass over the draws.
 
   Args:
@@ -91,7 +91,9 @@ def number(
   return dataclasses.replace(Number.of(value, lo, hi), jackknife=beside)
 
 
-def of_difference(of: Number, first: table.Row, second: table.Row) -> Number:
+def bounded_difference(
+  of: Number, first: table.Row, second: table.Row
+) -> Number:
   """Return the difference of two rates of different groups, bounded by its
   terms.
 

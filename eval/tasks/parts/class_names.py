@@ -39,7 +39,7 @@ class Classes:
   count: int = 0
 
   @classmethod
-  def of(
+  def from_labels(
     cls,
     dataset: str,
     path: epath.Path | None,

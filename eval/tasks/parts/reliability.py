@@ -65,7 +65,7 @@ class Answers:
   frame: np.ndarray
 
   @classmethod
-  def of(cls, columns: Columns) -> Answers | None:
+  def from_columns(cls, columns: Columns) -> Answers | None:
     """Create them from a cell's columns; None without scores of single answers.
 
     Only frames that the review accepted count; any of a frame's labels is
@@ -79,7 +79,7 @@ class Answers:
       columns, correct = accepted.predicted, accepted.correct
     else:
       labels = columns.get("labels", columns["label"])
-      correct = top_k.right_of(labels, columns["top5"])[""]
+      correct = top_k.hits_by_rank(labels, columns["top5"])[""]
     known = [n for n in proper_scores.NAMES if n in columns]
     return cls(
       columns["score"][:, 0],
@@ -105,7 +105,7 @@ def bins(columns: Columns) -> calibration.Bins | None:
 
   Its intervals need independent examples: with groups it has none.
   """
-  answers = Answers.of(columns)
+  answers = Answers.from_columns(columns)
   if answers is None:
     return None
   diagram = calibration.reliability(answers.score, answers.correct)
@@ -118,7 +118,7 @@ def rows(
   cell: cells_lib.Cell, columns: Columns, suffix: str = ""
 ) -> list[table.Row]:
   """Return the calibration of one cell; nothing if scores are unknown."""
-  return rows_of(cell, Answers.of(columns), suffix)
+  return rows_of(cell, Answers.from_columns(columns), suffix)
 
 
 def rows_of(
@@ -173,7 +173,7 @@ def numbers(
     for row in rows_of_cell
     if row.metric in of_scores
   }
-  answers = Answers.of(columns)
+  answers = Answers.from_columns(columns)
   if answers is None:
     return out, np.zeros(0, np.str_)
   draws = resampling.Draws.from_groups(answers.groups)

@@ -31,7 +31,7 @@ from tests.eval.compare import small_runs, task_runs
 class SidesTest(in_folder.TestCase):
   def _facts(self, name):
     (run,) = runs.read([str(self.root / name)])
-    side = Side.of(run, run.datasets[0], run.labels()[0])
+    side = Side.from_run(run, run.datasets[0], run.labels()[0])
     return side.data(), side.model_facts.words()
 
   def test_a_model_of_a_run(self):
@@ -47,7 +47,7 @@ class SidesTest(in_folder.TestCase):
     self.assertEqual(run.datasets, [small_runs.DATASET])
     self.assertEqual(run.labels(), ["a", "b"])
     self.assertEmpty(run.labels("imagenet_c"))
-    side = Side.of(run, small_runs.DATASET, "b")
+    side = Side.from_run(run, small_runs.DATASET, "b")
     self.assertEqual([c.config for c in side.cells], ["clean", "fog_1"])
     self.assertEqual(side.seed, 3)
     self.assertEqual(side.task.setting.baseline, "model:a")
@@ -206,7 +206,7 @@ class ScoresTest(absltest.TestCase):
     )
     # Nothing is read from it.
     (cls.folder / "table.csv").write_text("nonsense")
-    cls.scored = scores.of_run(*runs.read([str(cls.folder)]), lambda _: None)
+    cls.scored = scores.score_run(*runs.read([str(cls.folder)]), lambda _: None)
 
   def test_numbers_are_those_of_the_task(self):
     workdir = Workdir(self.folder)
@@ -247,7 +247,7 @@ class ScoresTest(absltest.TestCase):
     data[-30] ^= 1
     path.write_bytes(bytes(data))
     with self.assertRaisesRegex(damage.DamagedError, "predictions.npz"):
-      scores.of_run(*runs.read([str(folder)]), lambda _: None)
+      scores.score_run(*runs.read([str(folder)]), lambda _: None)
 
 
 class SlugsTest(absltest.TestCase):
@@ -256,7 +256,7 @@ class SlugsTest(absltest.TestCase):
   def test_safe_and_distinct(self):
     texts = ["A b", "a-B", "../../etc", "<script>", "", "=1", "é", "漢字"]
     names = slugs.Slugs()
-    given = [names.of(t) for t in [*texts, *texts, "x" * 500]]
+    given = [names.unique(t) for t in [*texts, *texts, "x" * 500]]
     self.assertLen(set(given), len(given))
     for name in given:
       self.assertTrue(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name), name)
@@ -264,9 +264,11 @@ class SlugsTest(absltest.TestCase):
 
   def test_devices_of_windows_are_no_names(self):
     names = slugs.Slugs()
-    self.assertEqual(names.of("Con"), "con-2")
-    self.assertEqual([names.of("lpt1"), names.of("nul")], ["lpt1-2", "nul-2"])
-    self.assertEqual(names.of("console"), "console")
+    self.assertEqual(names.unique("Con"), "con-2")
+    self.assertEqual(
+      [names.unique("lpt1"), names.unique("nul")], ["lpt1-2", "nul-2"]
+    )
+    self.assertEqual(names.unique("console"), "console")
 
 
 _VIDEOS, _CLIPS = 40, 3  # of a split

@@ -47,7 +47,7 @@ def _boards(*workdirs) -> list[tuple[str, ...]]:
   read = runs.read([str(w) for w in workdirs])
   return [
     tuple(entry.label for entry in board.entries)
-    for board in build.boards(scores.of_runs(read))
+    for board in build.boards(scores.score_runs(read))
   ]
 
 

@@ -171,8 +171,8 @@ class TasksTest(parameterized.TestCase):
       self.assertNotEmpty(listed)
       self.assertLen({headline.key for headline in listed}, len(listed))
       for headline in listed:
-        self.assertEqual(headline.lacks(cells, cells), "")
-        self.assertTrue(headline.is_asked(cells))
+        self.assertEqual(headline.missing(cells, cells), "")
+        self.assertTrue(headline.is_triggered(cells))
         found = definitions.find(name, headline.metric)
         self.assertIsNotNone(found, headline.metric)
 
@@ -212,7 +212,7 @@ class TasksTest(parameterized.TestCase):
     held_out = [c for c in every if c not in some]
     for prefix, numbers in (
       ("part_", task.over_cells(there, theirs)),
-      ("held_out_", task.over_cells(ours, theirs, seen=held_out)),
+      ("held_out_", task.over_cells(ours, theirs, trained_on=held_out)),
     ):
       parts = {key: n for key, n in numbers.items() if prefix in key[0]}
       self.assertGreaterEqual(len(parts), 2)

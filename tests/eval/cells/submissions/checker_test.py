@@ -19,7 +19,7 @@ from eval.submissions import checker, contents, layout
 from eval.submissions import manifest as manifest_lib
 from eval.submissions import values as values_lib
 from eval.tasks import sequences
-from eval.tasks.parts import known
+from eval.tasks.parts import example_checks
 from robust_tfds import conditions, errors
 from robust_tfds.building import base
 from robust_tfds.conditions import Condition
@@ -588,7 +588,9 @@ class ContentsTest(in_folder.TestCase):
     workdir.write_cell(cell, columns, "test")
     self.tampered.manifest()
     self._refuses("group_id of 'digit_0004': got 'g0', but in digits_c it is")
-    with mock.patch.object(known, "check_groups"):  # as of an unknown set
+    with mock.patch.object(
+      example_checks, "check_groups"
+    ):  # as of an unknown set
       self._refuses(
         "group_id, label of 'digit_0004': got .'g0', 4., but .'digit_0004', 4."
       )

@@ -15,10 +15,10 @@ from eval import papers
 from eval.cells.number import Number
 from eval.compare import runs, scores, slugs
 from eval.compare.boards import (
-  aside,
   board,
   build,
   effective,
+  exclusions,
   printed,
   ranks,
   tables,
@@ -41,7 +41,7 @@ class BuildTest(in_folder.TestCase):
 
   def _scored(self, *paths) -> list[scores.Scored]:
     quiet = lambda _: None
-    return [s for r in runs.read(paths) for s in scores.of_run(r, quiet)]
+    return [s for r in runs.read(paths) for s in scores.score_run(r, quiet)]
 
   def _boards(self, *paths) -> list[board_lib.Board]:
     return build.boards(self._scored(*paths))
@@ -263,26 +263,29 @@ class AsideTest(absltest.TestCase):
   """What is set aside, in words."""
 
   def test_words(self):
-    one = aside.Aside("r", "it is broken.", "digits_c", "a")
+    one = exclusions.Exclusion("r", "it is broken.", "digits_c", "a")
     self.assertEqual(str(one), "a on digits_c, run r: it is broken.")
-    whole = aside.Aside("r", "it is broken.", "digits_c")
+    whole = exclusions.Exclusion("r", "it is broken.", "digits_c")
     self.assertEqual(str(whole), "digits_c, run r: it is broken.")
-    self.assertEqual(str(aside.Aside("r", "gone.")), "r: gone.")
+    self.assertEqual(str(exclusions.Exclusion("r", "gone.")), "r: gone.")
 
   def test_refusals_are_taken_and_bugs_are_not(self):
     listed = []
-    with aside.catching(listed, "r", model="a"):
+    with exclusions.collect(listed, "r", model="a"):
       raise errors.UserError("broken")
-    self.assertEqual(listed, [aside.Aside("r", "broken", model="a")])
-    with self.assertRaises(errors.UserError), aside.catching(None, "r"):
+    self.assertEqual(listed, [exclusions.Exclusion("r", "broken", model="a")])
+    with self.assertRaises(errors.UserError), exclusions.collect(None, "r"):
       raise errors.UserError("broken")
-    with self.assertRaises(KeyError), aside.catching(listed, "r"):
+    with self.assertRaises(KeyError), exclusions.collect(listed, "r"):
       raise KeyError("bug")
 
   def test_nothing_is_left(self):
-    aside.check(["x"], [])
+    exclusions.check_any_left(["x"], [])
     with self.assertRaisesRegex(errors.UserError, "^r: gone.\nq: too$"):
-      aside.check([], [aside.Aside("r", "gone."), aside.Aside("q", "too")])
+      exclusions.check_any_left(
+        [],
+        [exclusions.Exclusion("r", "gone."), exclusions.Exclusion("q", "too")],
+      )
 
 
 class EntryTest(absltest.TestCase):
@@ -416,7 +419,7 @@ class TablesTest(absltest.TestCase):
       of_models={"b, c": {"trained_on": '@SUM("x")\nnext'}},
     )
     (run,) = runs.read([str(cls.root / "run")])
-    cls.boards = build.boards(scores.of_run(run, lambda _: None))
+    cls.boards = build.boards(scores.score_run(run, lambda _: None))
     cls.files = tables.write(cls.boards, epath.Path(cls.root / "out"))
 
   def _read(self, name):

@@ -277,10 +277,10 @@ class LinesTest(absltest.TestCase):
   def test_of_benchmark(self):
     one = Number(0.1)
     self.assertIsNone(one.interval)
-    self.assertTrue(Line("mce", "", None, None, 1, 2, one).of_benchmark)
-    self.assertFalse(Line("ce", "fog", None, None, 1, 2, one).of_benchmark)
+    self.assertTrue(Line("mce", "", None, None, 1, 2, one).whole_benchmark)
+    self.assertFalse(Line("ce", "fog", None, None, 1, 2, one).whole_benchmark)
     cell = Line("error", "", 0, Condition(), 1, 2, one)
-    self.assertFalse(cell.of_benchmark)
+    self.assertFalse(cell.whole_benchmark)
 
 
 def tables_comparison(**changes) -> lines.Comparison:

@@ -287,7 +287,7 @@ class OverCellsTest(sides_case.TestCase):
     )
     got = self._lines(one, other)
     for side, end in ((one, "first"), (other, "second")):
-      want = self._mce(side, Side.of(side.run, small_runs.DATASET, "x"))
+      want = self._mce(side, Side.from_run(side.run, small_runs.DATASET, "x"))
       for metric in ("mce", "relative_mce"):
         self.assertAlmostEqual(
           getattr(got[metric, ""], end), want[metric], delta=1e-12
@@ -403,7 +403,7 @@ class McNemarTest(parameterized.TestCase):
     second = dict(
       zip(fog, [_wrong(100, 9, 50), _wrong(100, 30), _wrong(100, 5)])
     )
-    got = cell_tests.of_cells(_numbers(first, second), _FACTS)
+    got = cell_tests.cell_lines(_numbers(first, second), _FACTS)
     self.assertEqual([x.test.kind for x in got], [cell_tests.MCNEMAR] * 3)
     p = [stats.binomtest(1, 10).pvalue, 2 * 0.5**30, 1.0]
     np.testing.assert_allclose([x.test.p for x in got], p, rtol=1e-9)
@@ -431,13 +431,13 @@ class McNemarTest(parameterized.TestCase):
       ("video", "oddness", "unknown sense"),
     ):
       facts = TaskFacts(task, "corruption", ())
-      (got,) = cell_tests.of_cells(_numbers(many, few, metric=metric), facts)
+      (got,) = cell_tests.cell_lines(_numbers(many, few, metric=metric), facts)
       self.assertEqual(got.test.verdict, verdict)
 
   def test_one_example(self):
     fog = Condition("fog", 1)
     one = _numbers({fog: np.array([True])}, {fog: np.array([False])})
-    (got,) = cell_tests.of_cells(one, _FACTS)
+    (got,) = cell_tests.cell_lines(one, _FACTS)
     self.assertEqual((got.test.p, got.test.verdict), (1, lines.UNDECIDED))
     self.assertIsNone(got.difference.interval)
 
@@ -445,7 +445,7 @@ class McNemarTest(parameterized.TestCase):
     conditions = [Condition(), Condition("fog", 1), Condition("snow", 1)]
     first = {c: _wrong(60, 3) for c in conditions}
     second = {c: _wrong(60, 10) for c in conditions}
-    got = cell_tests.of_cells(_numbers(first, second), _FACTS)
+    got = cell_tests.cell_lines(_numbers(first, second), _FACTS)
     p = stats.binomtest(0, 7).pvalue
     self.assertEqual(
       [(x.test.family, x.test.adjusted) for x in got],
@@ -460,7 +460,7 @@ class GroupsTest(parameterized.TestCase):
     place = np.repeat(np.arange(12), 20)
     fog = Condition("fog", 1)
     numbers = _numbers({fog: place < 2}, {fog: place < 6}, groups)
-    (got,) = cell_tests.of_cells(numbers, _FACTS)
+    (got,) = cell_tests.cell_lines(numbers, _FACTS)
     self.assertEqual(got.test.kind, cell_tests.EXCHANGE)
     self.assertGreaterEqual(got.test.p, 1 / 8)
     self.assertEqual(got.test.verdict, lines.UNDECIDED)
@@ -470,7 +470,7 @@ class GroupsTest(parameterized.TestCase):
     groups = np.array(["giant"] * 900 + [f"s{i:02d}" for i in range(99)])
     fog, place = Condition("fog", 1), np.arange(999)
     numbers = _numbers({fog: place < 5}, {fog: (place - 5) // 5 == 0}, groups)
-    (got,) = cell_tests.of_cells(numbers, _FACTS)
+    (got,) = cell_tests.cell_lines(numbers, _FACTS)
     self.assertEqual((got.difference.value, got.difference.interval), (0, None))
     self.assertIn("every draw gives this value", got.note)
 
@@ -484,7 +484,7 @@ class GroupsTest(parameterized.TestCase):
       of = np.repeat(np.arange(100), sizes)
       whole, single = (rng.random(100) < 0.1)[of], rng.random(len(of)) < 0.1
       ids = np.char.add("g", of.astype(str))
-      (got,) = cell_tests.of_cells(
+      (got,) = cell_tests.cell_lines(
         _numbers({fog: whole}, {fog: single}, ids), _FACTS
       )
       sums = np.bincount(of, whole.astype(float) - single)
@@ -501,7 +501,7 @@ class GroupsTest(parameterized.TestCase):
     rng = np.random.default_rng(0)
     first = {c: rng.random(300) for c in cells}
     second = {c: v + 0.5 for c, v in first.items()}
-    got = cell_tests.of_cells(_numbers(first, second), _FACTS)
+    got = cell_tests.cell_lines(_numbers(first, second), _FACTS)
     self.assertEqual({x.test.verdict for x in got}, {lines.BETTER})
     self.assertLessEqual(max(x.test.adjusted for x in got), 0.001)
 
@@ -514,7 +514,7 @@ class GroupsTest(parameterized.TestCase):
     ]
     first = {c: rng.random(100) for c in cells}
     second = {c: v + 0.5 for c, v in first.items()}
-    got = cell_tests.of_cells(_numbers(first, second, groups), _FACTS)
+    got = cell_tests.cell_lines(_numbers(first, second, groups), _FACTS)
     self.assertEqual({x.test.verdict for x in got}, {lines.BETTER})
 
   def test_cells_that_lack_groups_of_others(self):
@@ -527,7 +527,7 @@ class GroupsTest(parameterized.TestCase):
         totals[side][condition] = {"error": of}
         cells[side][condition] = {"error": draws.total_means([of])[0]}
     numbers = Numbers(cells, totals, {fog: 24, snow: 20}, drawn=True)
-    got = cell_tests.of_cells(numbers, _FACTS)
+    got = cell_tests.cell_lines(numbers, _FACTS)
     np.testing.assert_allclose(
       [x.test.p for x in got], [2**-11, 2**-9], rtol=0.2
     )
@@ -536,7 +536,7 @@ class GroupsTest(parameterized.TestCase):
     tilt = Condition("tilt", 1, "sequences")
     values = np.random.default_rng(0).random((50, 3))
     numbers = _numbers({tilt: values}, {tilt: values + [0, 0.2, -0.3]})
-    got = cell_tests.of_cells(numbers, _FACTS)
+    got = cell_tests.cell_lines(numbers, _FACTS)
     self.assertEqual([x.level for x in got], [1, 2, 3])
     np.testing.assert_allclose(
       [x.difference.value for x in got], [0, -0.2, 0.3], atol=1e-12
@@ -560,7 +560,7 @@ class JackknifeTest(absltest.TestCase):
       drawn=True,
     )
     facts = TaskFacts("detection", "corruption", ())
-    (got,) = cell_tests.of_cells(numbers, facts)
+    (got,) = cell_tests.cell_lines(numbers, facts)
     want = stats.ttest_1samp(x, 0)
     self.assertEqual(got.test.kind, cell_tests.JACKKNIFE)
     self.assertAlmostEqual(got.test.p, want.pvalue, delta=1e-9)
@@ -575,7 +575,7 @@ class JackknifeTest(absltest.TestCase):
       for v in (0.4, 0.3)
     ]
     numbers = Numbers(cells, [{}, {}], {fog: 1}, drawn=False)
-    (got,) = cell_tests.of_cells(numbers, _FACTS)
+    (got,) = cell_tests.cell_lines(numbers, _FACTS)
     self.assertAlmostEqual(got.difference.value, 0.1)
     self.assertEqual((got.test.kind, got.test.verdict), ("", ""))
     self.assertIn("no test", got.note)

@@ -118,11 +118,11 @@ def check_examples(
       f" ({len(strange):,} of {len(ids):,} are not there)."
     )
   if facts.subset:
-    return _of_subset(name, source, facts.subset, ids)
+    return _check_subset(name, source, facts.subset, ids)
   usual = _is_usual(builder, facts)
   total = len(known) or (builder.published_in(facts.split) if usual else 0)
   if limit:
-    return _of_limit(source, facts, ids, known, total)
+    return _check_limit(source, facts, ids, known, total)
   if total and len(ids) != total:
     raise errors.UserError(
       f"{source}: {len(ids):,} examples, but {name} has {total:,}, and"
@@ -189,7 +189,7 @@ def _is_usual(builder: type[base.Builder], facts: DataFacts) -> bool:
   return config is None or config.variant in ("", base.SOURCE)
 
 
-def _of_subset(
+def _check_subset(
   name: str, source: str, subset: str, ids: Sequence[str]
 ) -> Examples:
   """Check ids against those of a named subset (`eval/run/subsets.py`)."""
@@ -234,7 +234,7 @@ def subset_lines(subset: str, ids: Sequence[str]) -> list[str]:
   return []
 
 
-def _of_limit(
+def _check_limit(
   source: str,
   facts: DataFacts,
   ids: Sequence[str],
@@ -265,7 +265,7 @@ def check_groups(source: str, dataset: str, columns: Columns) -> None:
   Raises:
     UserError: an example whose group differs from its data set's.
   """
-  if stored_numbers.is_one(columns):
+  if stored_numbers.holds_numbers(columns):
     return
   builder = datasets.known(dataset)
   names = [columns[n].tolist() for n in ("example_id", "frame", "group_id")]
