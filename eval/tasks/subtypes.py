@@ -130,8 +130,8 @@ class Subtypes(base.Task):
       ),
       *(
         gap
-        for of in ("", *of_types)
-        for gap in [_gap(condition, of)]
+        for suffix in ("", *of_types)
+        for gap in [_gap(condition, suffix)]
         if all(m in cells[condition] for m in gap.metrics)
       ),
     ]
@@ -148,13 +148,11 @@ class Subtypes(base.Task):
     return "; ".join(subtypes.absent_in_words(absent, of, named=_NAMED))
 
 
-def _gap(condition: Condition, of: str) -> headlines_lib.Headline:
-  """Return the gap, seen minus unseen; `of` is the suffix of the metrics'
-  names.
-  """
-  seen, unseen = (f"{metric}{of}" for metric in _METRICS.values())
+def _gap(condition: Condition, suffix: str) -> headlines_lib.Headline:
+  """Return the gap, seen minus unseen, of metrics with a suffix."""
+  seen, unseen = (f"{metric}{suffix}" for metric in _METRICS.values())
   return headlines_lib.Headline(
-    f"{_GAP}{of}",
+    f"{_GAP}{suffix}",
     (seen, unseen),
     (condition,),
     lambda ours, _: ours[condition][seen] - ours[condition][unseen],

@@ -170,8 +170,13 @@ class Headline:
     """
     *overlap, name = self.metric.split("/")
     corrupted = [c for c in self.cells if not c.clean]
+    plain = len(self.metrics) == 1 and not self.normalised
     return dataclasses.replace(
       self,
+      # A mean over one cell is the cell's own number.
+      restated=plain
+      and len(part) == 1
+      and not any(c.clean for c in self.cells),
       metric="/".join([*overlap, prefix + name]),
       cells=[c for c in self.cells if c.clean or c in part],
       formula=over(part),
@@ -343,9 +348,12 @@ class ModelCells:
     """The rows of all cells, in their order."""
     return [row for rows in self.rows.values() for row in rows]
 
-  def row_of(self, condition: Condition, metric: str) -> table.Row:
-    """Return a cell's row; the first if there are several difficulties."""
-    return next(r for r in self.rows[condition] if r.metric == metric)
+  def row_of(
+    self, condition: Condition, metric: str, level: int | None = None
+  ) -> table.Row:
+    """Return a cell's row at a level, or its first row of the metric."""
+    rows = [r for r in self.rows[condition] if r.metric == metric]
+    return next((r for r in rows if r.severity == level), rows[0])
 
   def over(self, headlines: Iterable[Headline]) -> list[table.Row]:
     """Return the rows of the headlines that its cells trigger."""
@@ -363,11 +371,14 @@ class ModelCells:
     if lacks:
       return summary.row(name, metric, None, level=level, note=lacks)
     if headline.restated:
-      row = self.row_of(headline.cells[0], headline.metrics[0])
+      row = self.row_of(headline.cells[0], headline.metrics[0], level)
       if headline.own_fingerprint:
         summary = cells_lib.Summary.of([row])
-      ends = row.lo, row.hi
-      return summary.row(name, metric, row.value, ends, row.n, note=row.note)
+      ends, n = (row.lo, row.hi), row.n
+      note = "; ".join(filter(None, (headline.note, row.note)))
+      return summary.row(
+        name, metric, row.value, ends, n, level=level, note=note
+      )
     number = self.number(headline)
     value = float(number.value)
     if math.isnan(value) or not self._is_defined(headline):

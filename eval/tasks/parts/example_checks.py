@@ -238,19 +238,19 @@ def _check_limit(
   source: str,
   facts: DataFacts,
   ids: Sequence[str],
-  known: Collection[str],
+  known_ids: Collection[str],
   total: int,
 ) -> Examples:
   """Check ids against the first ones of the set, in TFDS's order."""
   name = facts.dataset
   place = functools.partial(base.place, datasets.known(name).SPLIT)
-  wrong = sorted(set(ids) - set(sorted(known, key=place)[: len(ids)]))
-  if known and wrong:
+  wrong = sorted(set(ids) - set(sorted(known_ids, key=place)[: len(ids)]))
+  if known_ids and wrong:
     raise errors.UserError(
       f"{source}: the limit takes the first {len(ids):,} of {name}, and"
       f" {wrong[0]!r} is none of them ({len(wrong):,} of {len(ids):,} are not)."
     )
-  if known:
+  if known_ids:
     return Examples(
       f"{name}: the first {len(ids):,} of its {total:,} examples, by their ids"
     )

@@ -40,7 +40,7 @@ class CompareTest(in_folder.TestCase):
     """Runs the command; gives its screen and its rows."""
     undrawn = contextlib.nullcontext if drawn else without_pictures.drawn
     settings = types.SimpleNamespace(
-      out=str(self.out), models=models, reference="", splits=False
+      out=str(self.out), models=models, reference=""
     )
     screen = io.StringIO()
     with (
@@ -238,7 +238,7 @@ class CompareTest(in_folder.TestCase):
       n: paths.read_bytes(p) for n, p in paths.files_below(paths.of(self.out))
     }
     settings = types.SimpleNamespace(
-      out=str(bucket / "out"), models="", reference="", splits=False
+      out=str(bucket / "out"), models="", reference=""
     )
     with mock.patch.object(flags, "FLAGS", settings):
       with contextlib.redirect_stdout(io.StringIO()):
@@ -352,7 +352,7 @@ class NaturalTest(parameterized.TestCase):
   def _compare(self):
     out = self.folder / "out"
     settings = types.SimpleNamespace(
-      out=str(out), reference=str(self.folder / "r"), splits=False
+      out=str(out), reference=str(self.folder / "r")
     )
     with (
       mock.patch.object(flags, "FLAGS", settings),

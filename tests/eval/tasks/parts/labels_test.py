@@ -160,24 +160,6 @@ class ProjectTest(parameterized.TestCase):
     logits = jnp.arange(30.0)
     np.testing.assert_array_equal(space.project(logits), logits)
 
-  def test_subset(self):
-    space = label_space.subset("imagenet_a", [6, 11, 300])
-    got = space.project(jnp.arange(1000.0)[None])
-    np.testing.assert_array_equal(got, [[6, 11, 300]])
-
-  @parameterized.named_parameters(
-    ("outside", {"a": [0, 4]}, "4 is no member .* 0..3"),
-    ("twice", {"a": [0, 1], "b": [1]}, "1 is twice a member"),
-    ("nothing", {"a": []}, "no class has a member"),
-    ("no_classes", {}, "0 classes"),
-    ("fraction", {"a": [0.5]}, "indices of source classes, got 0.5"),
-    ("flag", {"a": [True]}, "indices of source classes, got True"),
-    ("text", {"a": "12"}, "the members of 'a' are a list of indices, got '12'"),
-  )
-  def test_refuses_groups(self, groups, message):
-    with self.assertRaisesRegex(ValueError, message):
-      label_space.make("mine", groups, 4)
-
   def test_refuses(self):
     space = label_space.get("imagenet_vid_robust")
     with self.assertRaisesRegex(ValueError, "Wrong label space: 10 logits"):
@@ -204,7 +186,9 @@ class ProjectTest(parameterized.TestCase):
         (_label_space_file(members="12"), "classes.0.members: got '12'"),
         (_label_space_file(members=[1.5]), "classes.0.members.0: got 1.5"),
         (_label_space_file(members=[True]), "classes.0.members.0: got True"),
-        (_label_space_file(members=[7]), "bad.*json: bad.*: 7 is no member"),
+        (_label_space_file(members=[7]), "bad.*json: bad.*: got member 7"),
+        (_label_space_file(members=[2, 2]), "2 is a member of two classes"),
+        (_label_space_file(members=[]), "no class has a member"),
         (_label_space_file(name=None), "classes.0.name: got None"),
       )
     ):
