@@ -187,7 +187,7 @@ def _check_facts(model: Scored, reference: Scored) -> None:
     if ours != theirs:
       raise errors.UserError(
         f"--reference: {fact} is {theirs} in {reference.side.run.name}, and {ours} in"
-        f" {model.side.run.name}: a drop would be of both the pictures and this."
+        f" {model.side.run.name}: the drop would mix both changes."
         f" Run one again with the other's {fact}."
       )
 

@@ -69,7 +69,7 @@ def read_one(folders: Sequence[str]) -> Run:
   if len(runs) > 1:
     listed = ", ".join(str(run.folders[0]) for run in runs)
     raise errors.UserError(
-      f"{listed} are {len(runs)} runs, and one is expected: a folder, or shards of"
+      f"Got {len(runs)} runs ({listed}), expected one: a folder, or the shards of"
       " one run (equal configs, no cell in two of them)."
     )
   return runs[0]
@@ -88,7 +88,7 @@ def read_pair(first: str, second: str) -> tuple[Run, Run]:
   one, other = _read_shards(first), _read_shards(second)
   if one.task_name != other.task_name:
     raise errors.UserError(
-      f"The runs are of different tasks: {first} of {one.task_name}, {second} of"
+      f"Got runs of different tasks: {first} is {one.task_name}, {second} is"
       f" {other.task_name}. Compare runs of one task."
     )
   return one, other
@@ -122,8 +122,8 @@ def check_outside(
       inside = pathlib.PurePath(paths_lib.resolved(out))
       if inside.is_relative_to(paths_lib.resolved(folder)):
         raise errors.UserError(
-          f"--{flag}={out} lies in {folder}, a RUN, which stays as it is. Name"
-          " another folder."
+          f"--{flag}={out} lies inside the RUN {folder}, which must not change."
+          " Name another folder."
         )
 
 

@@ -113,7 +113,7 @@ def _score_dataset(
   label = baselines.model_label(task.setting.baseline)
   if label and label not in [side.model for side in whole]:
     raise errors.UserError(
-      f"{label}, which normalises the others, is set aside."
+      f"The baseline {label} was excluded, so nothing can be normalised."
     )
   _check_groups(whole)
   return _drawn_together(whole, scorer)
@@ -130,8 +130,8 @@ def _check_groups(sides: Sequence[Side]) -> None:
     model, theirs = first.setdefault(str(data["ids"]), own)
     if theirs != data["groups"]:
       raise errors.UserError(
-        f"{side.model} and {model} have the same examples in other groups: they"
-        " are no models of one run."
+        f"{side.model} and {model} group the same examples differently, so they"
+        " are not models of one run."
       )
 
 

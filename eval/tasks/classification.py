@@ -59,8 +59,8 @@ class Classification(normalised_task.NormalisedTask):
     space = setting.data.get("label_space") or ""
     if space not in ("", _ALL):
       raise errors.UserError(
-        f"config.data.label_space: got {space!r}, expected {_ALL!r} (a model's"
-        " answers are all its classes) or nothing (those that the set has)."
+        f"config.data.label_space: got {space!r}, expected {_ALL!r} (any of"
+        " a model's classes is an answer) or '' (only the set's classes are)."
       )
     self.among_all = space == _ALL
     self._whole = setting.data.get("geometry") == _WHOLE
@@ -98,8 +98,8 @@ class Classification(normalised_task.NormalisedTask):
       return super().show(mesh, specs)
     if jax.process_count() > 1:
       raise errors.UserError(
-        "config.data.geometry=none runs on one host; got"
-        f" {jax.process_count()}. Start the command on one alone."
+        f"config.data.geometry=none: got {jax.process_count()} hosts, expected"
+        " one. Start the command on a single host."
       )
     return show_lib.CroppedShow(
       mesh,

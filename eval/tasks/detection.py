@@ -239,8 +239,8 @@ class Detection(base.Task):
   def _needed(self, truth: base.Truth) -> checks.Truth:
     if truth is None:
       raise errors.UserError(
-        "Detections are scored with their ground truth, and there is none: the"
-        " workdir lacks truth.json."
+        "Detections need their ground truth: expected truth.json in the workdir,"
+        " got none."
       )
     if isinstance(truth, checks.Truth):
       return truth

@@ -63,8 +63,8 @@ class Subtypes(base.Task):
       self._set = known
     if setting.data.get("limit"):
       raise errors.UserError(
-        f"data.limit={setting.data.limit} would leave the unseen subtypes, which"
-        " come last, out; set it to 0, or choose examples by data.subset."
+        f"data.limit={setting.data.limit} would leave out the unseen subtypes,"
+        " which come last; set it to 0, or choose examples by data.subset."
       )
 
   def conditions(self) -> list[Condition]:

@@ -289,8 +289,8 @@ def _notes(
   notes += cell_facts.stated((e.label, e.model_facts) for e in entries)
   if len({str(f) for e in entries if (f := e.data.get(cell_facts.OWN))}) > 1:
     notes.append(
-      "Corruptions of somebody's own, which are in no mean, are of different"
-      " files in some of the runs."
+      "Some of the runs have different files of users' own corruptions, which"
+      " enter no mean."
     )
   if first.facts.intervals:
     notes.append(first.facts.intervals)
@@ -301,7 +301,7 @@ def _notes(
   )
   if missing:
     notes.append(
-      f"Not noted by some of the runs, and unknown here: {', '.join(missing)}."
+      f"Not recorded by some of the runs, and unknown here: {', '.join(missing)}."
     )
   if first.facts.normalised and first.side.task.setting.baseline:
     drawn = first.side.task.setting.baseline.startswith("model:")

@@ -267,7 +267,7 @@ def _other_data(board: Board) -> str:
     f"{name} {board_lib.words_of(theirs)}, here {board_lib.words_of(ours)}"
     for name, (theirs, ours) in differ.items()
   )
-  return f"of other data than these runs: {listed}." if listed else ""
+  return f"measured on other data than these runs: {listed}." if listed else ""
 
 
 def fitted(
@@ -300,7 +300,7 @@ def fitted(
     except errors.UserError as e:
       reasons.append(f"{one}: {e}")
   raise errors.UserError(
-    f"Effective robustness on {dataset} has no line to be above:"
+    f"Effective robustness on {dataset} has no line to be measured from:"
     f" {' '.join(reasons)}"
   )
 

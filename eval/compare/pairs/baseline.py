@@ -74,7 +74,7 @@ def _shared_model(name: str, label: str, first: Side, second: Side) -> Baseline:
       )
     words = f"Normalised by {label}, each side by that of its own run"
     if not any(_model(one)):
-      words += f" (nobody noted whether {label} is one model)"
+      words += f" (whether {label} is the same model was not recorded)"
   else:
     which = "first" if one is not None else "second"
     words = f"Both are normalised by {label} of the {which} run"

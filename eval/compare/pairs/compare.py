@@ -20,11 +20,11 @@ from eval.readers.base import Run
 from robust_tfds import errors
 
 _OF_EXACT = (
-  "Where few examples or groups tell two models apart an interval may leave 0 out"
-  " though the test does not decide: the verdict is the test's."
+  "If few examples or groups distinguish two models, an interval may exclude 0"
+  " although the test does not decide; the verdict is the test's."
 )
 _OF_CALIBRATION = (
-  "Calibration: of the clean cell, and means over cells; intervals are of the"
+  "Calibration: the clean cell, and means over cells; intervals are from the"
   " jackknife over blocks."
 )
 
@@ -43,8 +43,8 @@ def runs(first: Run, second: Run, models: str = "") -> list[Comparison]:
   common = [dataset for dataset in one if dataset in other]
   if not common:
     raise errors.UserError(
-      f"The runs are of other data sets: {', '.join(one)} and"
-      f" {', '.join(other)}."
+      "The runs have no data set in common: the first has"
+      f" {', '.join(one)}, the second {', '.join(other)}."
     )
   out, names = [], groups.Names()
   for dataset in common:
@@ -144,7 +144,7 @@ def _seed_notes(first: Side, second: Side) -> list[str]:
     return [paired]
   return [
     f"{paired} Seeds differ ({first.seed} and {second.seed}): the corruptions were"
-    " drawn apart, which the differences hold besides the models'."
+    " drawn separately, so the differences also include those of the draws."
   ]
 
 
@@ -153,7 +153,7 @@ def _model_notes(side: Side, name: str) -> list[str]:
   for remark in side.remarks:
     if remark == RANDOM:
       notes.append(
-        f"{name} answers otherwise when it is asked again; no interval holds that."
+        f"{name} gives other answers when it runs again; no interval includes that."
       )
     else:
       notes.append(f"{name}: {remark}.")
@@ -167,7 +167,7 @@ def _test_notes(cells: Sequence[Line]) -> list[str]:
   kinds = list(dict.fromkeys(x.test.kind for x in cells if x.test.kind))
   if not kinds:
     return [
-      "Nothing is tested and there are no intervals: the runs hold numbers alone,"
+      "Nothing is tested and there are no intervals: the runs hold only numbers,"
       " no predictions."
     ]
   sizes: dict[str, int] = {}

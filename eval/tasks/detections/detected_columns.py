@@ -80,8 +80,8 @@ def _counts(columns: Columns, row: np.ndarray, place: np.ndarray) -> list[str]:
   if np.any(place >= lengths[row]):
     lacking = row[np.argmax(place >= lengths[row])]
     raise errors.UserError(
-      f"Image {columns['image_id'][lacking]}: {lengths[lacking]} masks of more"
-      " detections. The cell is damaged: compute it again."
+      f"Image {columns['image_id'][lacking]}: got {lengths[lacking]} masks,"
+      " expected one for each detection. The cell is damaged: compute it again."
     )
   return [texts[r][p] for r, p in zip(row, place)]
 

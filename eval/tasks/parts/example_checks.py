@@ -57,8 +57,8 @@ def check_name(dataset: str) -> None:
   name = datasets.spelled(dataset)
   if name not in ("", dataset):
     raise errors.UserError(
-      f"data set {dataset!r}: write {name} where it is that set, whose examples"
-      " are then checked; name another set otherwise."
+      f"data set {dataset!r}: write {name} if it is that set; its examples are"
+      " then checked. Otherwise use another name."
     )
 
 
@@ -75,7 +75,7 @@ def check_kind(dataset: str, kind: str) -> None:
   if holds not in ("", kind):
     raise errors.UserError(
       f"--dataset={dataset}: it is a set of {holds}, but these are predictions on"
-      f" {kind}. Name the set that they are of."
+      f" {kind}. Name the predictions' data set."
     )
 
 
@@ -141,8 +141,8 @@ def _check_split(
   """Refuse a split that a corrupted set does not have."""
   if builder.FAMILY and facts.split not in (None, "", *builder.splits()):
     raise errors.UserError(
-      f"{source}: data.split: got {facts.split!r}, and {facts.dataset} has"
-      f" {' or '.join(map(repr, builder.splits()))} alone."
+      f"{source}: data.split: got {facts.split!r}, expected"
+      f" {' or '.join(map(repr, builder.splits()))} of {facts.dataset}."
     )
 
 
@@ -248,7 +248,7 @@ def _check_limit(
   if known_ids and wrong:
     raise errors.UserError(
       f"{source}: the limit takes the first {len(ids):,} of {name}, and"
-      f" {wrong[0]!r} is none of them ({len(wrong):,} of {len(ids):,} are not)."
+      f" {wrong[0]!r} is not one of them ({len(wrong):,} of {len(ids):,} are not)."
     )
   if known_ids:
     return Examples(
@@ -273,9 +273,9 @@ def check_groups(source: str, dataset: str, columns: Columns) -> None:
     expected = builder.known_group(example_id, frame)
     if expected not in (None, group):
       raise errors.UserError(
-        f"{source}: group_id of {example_id!r}: got {group!r}, but in {dataset} it"
-        f" is of {expected!r}. Examples of one group are drawn together, so"
-        " intervals would be others. Run again over the set as it is built now."
+        f"{source}: group_id of {example_id!r}: got {group!r}, expected"
+        f" {expected!r} as in {dataset}: groups decide the intervals. Run again"
+        " over the set as it is built now."
       )
 
 

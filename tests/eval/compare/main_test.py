@@ -156,7 +156,7 @@ class CompareTest(in_folder.TestCase):
     one = task_runs.video(self.root / "one", 0.9, groups=12)
     other = task_runs.video(self.root / "other", 0.9, groups=6)
     with self.assertRaisesRegex(
-      errors.UserError, "of 60 examples have another group in the two runs"
+      errors.UserError, "of 60 examples differ in their group"
     ):
       self._compare(one, other)
 
@@ -267,7 +267,7 @@ class CompareTest(in_folder.TestCase):
     cell = next(second.glob("cells/*/*/jpeg_3/*"))
     cell.rename(cell.with_name("gone"))
     text, rows = self._compare(first, second)
-    self.assertIn("In the first run alone, and not compared: jpeg\\_3.", text)
+    self.assertIn("Only in the first run, and not compared: jpeg\\_3.", text)
     self.assertNotIn(("gamma_r", "jpeg"), rows)
 
   def test_nothing_right(self):
@@ -288,7 +288,7 @@ class CompareTest(in_folder.TestCase):
       (self.out / "comparison.md").read_text() + "\n", done.stdout
     )
     refused = in_process.run(compare, str(first), f"--out={self.out}")
-    in_process.check_refused(self, refused, "Two runs are compared")
+    in_process.check_refused(self, refused, "expected two: ")
 
 
 def _summary(context, folder):

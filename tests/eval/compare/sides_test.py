@@ -147,8 +147,8 @@ class RunsTest(in_folder.TestCase):
     one, other = self._write("one"), self._write("other", seed=1)
     video = str(task_runs.video(self.root / "video", 0.8))
     for first, second, words in (
-      (f"{one},{other}", one, "one, .*other are 2 runs, and one is expected"),
-      (one, video, "different tasks: .* of classification, .* of video"),
+      (f"{one},{other}", one, r"2 runs \(.*one, .*other\), expected one"),
+      (one, video, "different tasks: .* is classification, .* is video"),
       (one, str(self.root / "nothing"), "there is no such folder"),
     ):
       with self.assertRaisesRegex(errors.UserError, words):
@@ -166,8 +166,8 @@ class RunsTest(in_folder.TestCase):
     (self.root / "file").write_text("x")
     runs.check_outside(listed, out=self.root / "board", site=None)
     for out, words in (
-      (self.root / "one", "--out=.* lies in .*one, a RUN"),
-      (self.root / "one" / "reports", "--out=.* lies in"),
+      (self.root / "one", "--out=.* lies inside the RUN .*one"),
+      (self.root / "one" / "reports", "--out=.* lies inside"),
       (self.root / "file", "is a file"),
     ):
       with self.assertRaisesRegex(errors.UserError, words):

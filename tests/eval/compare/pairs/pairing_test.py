@@ -65,8 +65,8 @@ class RunsTest(sides_case.TestCase):
     self.assertEqual(
       notes,
       [
-        "In the first run alone, and not compared: fog_5.",
-        "In the second run alone, and not compared: fog_2.",
+        "Only in the first run, and not compared: fog_5.",
+        "Only in the second run, and not compared: fog_2.",
       ],
     )
 
@@ -91,7 +91,9 @@ class RunsTest(sides_case.TestCase):
   )
   def test_other_data(self, facts, message):
     one, other = self.side("one"), self.side("other", facts=facts)
-    with self.assertRaisesRegex(errors.UserError, f"other data, .*{message}"):
+    with self.assertRaisesRegex(
+      errors.UserError, f"different data, .*{message}"
+    ):
       pairing.check_facts(one, other, [Condition()])
 
   def test_facts_that_nobody_noted(self):
@@ -135,15 +137,15 @@ class ColumnsTest(parameterized.TestCase):
   @parameterized.parameters(
     (
       {"example_id": np.array(["a", "b", "d"])},
-      "fog_3: the runs are of other examples: 2 are in one alone, e.g. c",
+      "fog_3: the runs have different examples: 2 are in only one, e.g. c",
     ),
     (
       {"label": np.array([0, 5, 2])},
-      "fog_3: 1 of 3 examples have another true class.* b: 1 in the first, 5",
+      "fog_3: 1 of 3 examples differ in their true class.* b: 1 in the first run, 5",
     ),
     (
       {"group_id": np.array(["a", "a", "c"])},
-      "another group in the two runs, e.g. b: b in the first, a in",
+      "differ in their group, e.g. b: b in the first run, a in",
     ),
   )
   def test_refusals(self, change, message):
@@ -155,7 +157,9 @@ class ColumnsTest(parameterized.TestCase):
     other = _columns(labels=np.array([[0, -1], [1, 3], [2, -1]]))
     with self.assertRaisesRegex(errors.UserError, r"b: \[1, 2\] in .*\[1, 3\]"):
       pairing.check_columns(Condition(), one, other)
-    with self.assertRaisesRegex(errors.UserError, "another true classes"):
+    with self.assertRaisesRegex(
+      errors.UserError, "differ in their true classes"
+    ):
       pairing.check_columns(
         Condition(), one, _columns(labels=np.zeros((3, 3), int))
       )

@@ -206,7 +206,7 @@ class RowTest(parameterized.TestCase):
   def test_what_was_not_asked_for_has_no_row(self):
     clean = {_CLEAN: _drawn()[_CLEAN]}
     self.assertEqual(_model(clean).over([_EXCESS, _RATIO]), [])
-    asked = Headline("x", ("error",), _CELLS, _excess, asked=(_CLEAN,))
+    asked = Headline("x", ("error",), _CELLS, _excess, trigger_cells=(_CLEAN,))
     self.assertLen(_model(clean).over([asked]), 1)
 
   def test_undefined(self):

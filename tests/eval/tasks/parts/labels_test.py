@@ -571,7 +571,7 @@ class KnownTest(parameterized.TestCase):
     columns = _known_columns(example_id, frame, group or example_id)
     example_checks.check_groups("x", dataset, columns)
     with self.assertRaisesRegex(
-      errors.UserError, f"x: group_id of '{example_id}': got 'g1', but in"
+      errors.UserError, f"x: group_id of '{example_id}': got 'g1', expected"
     ):
       example_checks.check_groups(
         "x", dataset, _known_columns(example_id, frame, "g1")
