@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def _drawn(draws: resampling.Draws) -> resampling.Draws:
-  """With its counts, which are kept."""
+  """Return draws with their counts cached."""
   draws.means(np.zeros(len(draws.ids), bool), draws.ids)
   return draws
 
