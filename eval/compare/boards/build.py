@@ -30,8 +30,6 @@ from eval.metrics.replicates import Replicates
 from robust_tfds.conditions import Condition
 
 _HASHES = ("ids", "labels", "groups")  # facts that name no board
-# Facts of a model that say who it is or what it learned from.
-_NAMES = ("name", "trained_on", "corruptions_seen", "severities_seen")
 
 
 def boards(scored: Sequence[Scored], reference: str = "") -> list[Board]:
@@ -294,7 +292,6 @@ def _notes(
     )
   if first.facts.intervals:
     notes.append(first.facts.intervals)
-  notes += _twice(entries)
   notes += _without_interval(entries, first.facts)
   missing = dict.fromkeys(
     n for e in entries if not e.printed for n in e.missing
@@ -312,24 +309,6 @@ def _notes(
     )
     notes.append(f"Normalised by {first.side.task.baseline}, which {how}.")
   return notes
-
-
-def _twice(entries: Sequence[Entry]) -> list[str]:
-  """Return notes on entries with equal weights, spec and seed under different
-  names.
-  """
-  same: dict[str, list[str]] = {}
-  for entry in entries:
-    facts = {k: v for k, v in entry.model_facts.items() if k not in _NAMES}
-    if entry.weights and not facts.get("random"):
-      mark = json.dumps([facts, entry.seed], sort_keys=True)
-      same.setdefault(mark, []).append(entry.label)
-  return [
-    f"One model with one seed under several names: {', '.join(labels)}. Each"
-    " counts in the ranks."
-    for labels in same.values()
-    if len(labels) > 1
-  ]
 
 
 def _without_interval(entries: Sequence[Entry], facts: TaskFacts) -> list[str]:

@@ -131,15 +131,6 @@ class CompareTest(in_folder.TestCase):
       * np.mean(task_runs.hardness() < 0.95),
     )
 
-  @pytest.mark.slow
-  def test_whole_video_benchmark(self):
-    _, rows = self._both(
-      task_runs.video, 0.95, 0.8, perturbations="common", severities=_ALL
-    )
-    for metric in ("gamma_a", "gamma_r", "gamma_r/noise", "clean_accuracy"):
-      self._contains_difference(rows[metric, ""])
-    self._contains_difference(rows["gamma_a", "jpeg"])
-
   def test_videos_in_groups(self):
     text, rows = self._both(task_runs.video, 0.95, 0.6, groups=12)
     self.assertEqual(rows["accuracy", "jpeg_3"]["test"], "exchange of groups")
@@ -151,14 +142,6 @@ class CompareTest(in_folder.TestCase):
     other = task_runs.video(self.root / "z", 0.6, named="z", **options)
     _, renamed = self._compare(self.root / "first", other)
     self.assertEqual(rows, renamed)
-
-  def test_other_groups_are_refused(self):
-    one = task_runs.video(self.root / "one", 0.9, groups=12)
-    other = task_runs.video(self.root / "other", 0.9, groups=6)
-    with self.assertRaisesRegex(
-      errors.UserError, "of 60 examples differ in their group"
-    ):
-      self._compare(one, other)
 
   def test_natural_shifts(self):
     text, rows = self._both(task_runs.natural, 0.5, 0.8)
@@ -246,20 +229,10 @@ class CompareTest(in_folder.TestCase):
     got = {n: paths.read_bytes(p) for n, p in paths.files_below(bucket / "out")}
     self.assertEqual(got, files)
 
-  @parameterized.parameters(
-    ({"limit": 9, "facts": {"examples": 9}}, None),
-    ({"facts": {"codec": "h264"}}, "codec: raw .first., h264 .second."),
-    ({"views": 5}, "views: 1 .first., 5 .second."),
-    ({"sampling": "uniform"}, "sampling: dense .first., uniform"),
-  )
-  def test_other_data(self, change, message):
+  def test_what_a_run_was_asked_for_is_no_fact_of_its_cells(self):
+    change = {"limit": 9, "facts": {"examples": 9}}
     first = task_runs.video(self.root / "first", 0.9)
-    second = task_runs.video(self.root / "second", 0.7, **change)
-    if message is None:  # what a run was asked for is no fact of its cells
-      self._compare(first, second)
-      return
-    with self.assertRaisesRegex(errors.UserError, message):
-      self._compare(first, second)
+    self._compare(first, task_runs.video(self.root / "second", 0.7, **change))
 
   def test_unfinished(self):
     first = task_runs.video(self.root / "first", 0.9)

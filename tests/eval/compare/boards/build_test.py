@@ -100,22 +100,18 @@ class BuildTest(in_folder.TestCase):
     ({"pixels": 2}, "pixels"),
     ({"metric": 7}, "metric"),
     ({"settings": {"label_space": "x"}}, "label_space"),
+    (None, "ids"),
   )
   def test_other_data_are_another_board(self, facts, name):
     one = self._write("one", {"a": 0.1}, names=["fog"])
-    two = self._write("two", {"b": 0.2}, names=["fog"], facts=facts)
+    other = {"facts": facts} if facts else {"prefix": "y"}
+    two = self._write("two", {"b": 0.2}, names=["fog"], **other)
     first, second = self._boards(one, two)
     self.assertEqual(list(first.differs), [name])
     self.assertEqual(list(second.differs), [name])
     self.assertIn(name.replace("_", " "), second.title)
     self.assertNotEqual(first.key, second.key)
     self.assertLen(first.entries, 1)
-
-  def test_other_examples_are_another_board(self):
-    one = self._write("one", {"a": 0.1}, names=["fog"])
-    two = self._write("two", {"b": 0.2}, names=["fog"], prefix="y")
-    first, _ = self._boards(one, two)
-    self.assertEqual(list(first.differs), ["ids"])
 
   @parameterized.parameters(
     {"content": "1" * 64},  # files of other bytes
@@ -126,14 +122,6 @@ class BuildTest(in_folder.TestCase):
     two = self._write("two", {"b": 0.2}, names=["fog"], facts=facts)
     (board,) = self._boards(one, two)
     self.assertEmpty(board.differs)
-
-  @pytest.mark.slow
-  def test_a_copy_of_a_run_is_named(self):
-    one = self._write("one", {"a": 0.1, "b": 0.4})
-    copy = self._write("copy", {"a": 0.1})
-    (board,) = self._boards(one, copy)
-    (note,) = [n for n in board.notes if "several names" in n]
-    self.assertIn("a (one), a (copy)", note)
 
   def test_a_board_has_its_name_first(self):
     (board,) = self._boards(self._write("one", {"<>": 0.1}, names=["fog"]))
@@ -259,8 +247,8 @@ class BuildTest(in_folder.TestCase):
     self.assertEqual(list(board.conditions), expected)
 
 
-class AsideTest(absltest.TestCase):
-  """What is set aside, in words."""
+class ExclusionsTest(absltest.TestCase):
+  """Which runs and models are excluded, in words."""
 
   def test_words(self):
     one = exclusions.Exclusion("r", "it is broken.", "digits_c", "a")

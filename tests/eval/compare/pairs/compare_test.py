@@ -83,7 +83,7 @@ class CompareTest(in_folder.TestCase):
       self.assertEqual(line.test.verdict, lines.UNDECIDED)
     self.assertIn(
       "If few examples or groups distinguish two models, an interval may exclude 0"
-      " out though the test does not decide: the verdict is the test's.",
+      " although the test does not decide; the verdict is the test's.",
       got.notes,
     )
 
@@ -269,18 +269,6 @@ class FigureTest(parameterized.TestCase):
   )
   def test_whatever_there_is(self, **changes):
     self._write(tables_comparison(**changes))
-
-
-class LinesTest(absltest.TestCase):
-  """What lines say of themselves."""
-
-  def test_of_benchmark(self):
-    one = Number(0.1)
-    self.assertIsNone(one.interval)
-    self.assertTrue(Line("mce", "", None, None, 1, 2, one).whole_benchmark)
-    self.assertFalse(Line("ce", "fog", None, None, 1, 2, one).whole_benchmark)
-    cell = Line("error", "", 0, Condition(), 1, 2, one)
-    self.assertFalse(cell.whole_benchmark)
 
 
 def tables_comparison(**changes) -> lines.Comparison:

@@ -198,15 +198,6 @@ class NumbersTest(sides_case.TestCase):
     with self.assertRaisesRegex(errors.UserError, "different ground truth"):
       numbers.read([one, other], common)
 
-  def test_other_truth(self):
-    one = sides_case.of(task_runs.detection(self.root / "one", 0.9))
-    folder = task_runs.detection(self.root / "other", 0.9)
-    truth = task_runs.boxes()
-    truth["annotations"][3]["bbox"] = [0.0, 0.0, 5.0, 5.0]
-    Workdir(folder).write_truth(truth)
-    with self.assertRaisesRegex(errors.UserError, "different ground truth"):
-      numbers.read([one, sides_case.of(folder)], list(one.cells)[:1])
-
 
 _N = 90
 
@@ -308,23 +299,6 @@ class OverCellsTest(sides_case.TestCase):
       mce.difference.value, mce.difference.lo, mce.difference.hi
     )
 
-  @pytest.mark.slow
-  def test_pairs_are_closer_than_strangers(self):
-    one = self.side("one", {"a": 0.2}, names=None)
-    other = self.side("other", {"a": 0.25}, names=None)
-    mean = self._lines(one, other)["mean_corruption_error", ""]
-    got = numbers.read([one], list(one.cells)).cells[0][Condition("fog", 3)]
-    lo, hi = got["error"].interval()
-    self.assertLess(mean.difference.hi - mean.difference.lo, (hi - lo) / 1.5)
-
-  def test_a_run_and_itself(self):
-    one = self.side("one", {"a": 0.2}, names=None, baseline="alexnet")
-    for line in self._lines(one, one).values():
-      ends = line.difference
-      self.assertEqual((ends.value, ends.interval), (0, None))
-      self.assertIsNone(line.decrease.interval)
-      self.assertIn("every draw gives this value", line.note)
-
   def test_a_model_that_corruption_helps(self):
     """Relative CE below 0 is a decrease of more than all."""
     options = {"baseline": "model:x", "examples": 200}
@@ -340,16 +314,6 @@ class OverCellsTest(sides_case.TestCase):
     ]
     self.assertLess(line.first, 0)
     self.assertGreater(line.decrease.value, 1)
-
-  def test_a_giant_group_that_wins_what_it_loses_is_no_certain_0(self):
-    ids = np.array(["giant"] * 900 + [f"s{i:02d}" for i in range(99)])
-    draws, place = Draws.from_groups(ids), np.arange(999)
-    one, other = (draws.means(place // 5 == i, ids) for i in (0, 1))
-    line = over_cells.line(("mean_error", "fog", None), one, other)
-    self.assertEqual(
-      (line.difference.value, line.difference.interval), (0, None)
-    )
-    self.assertIn("every draw gives this value", line.note)
 
   def test_nothing_over_some_of_the_cells(self):
     one = self.side("one", {"a": 0.2}, names=["fog", "snow"])
@@ -438,13 +402,6 @@ class McNemarTest(parameterized.TestCase):
       (got,) = cell_tests.cell_lines(_numbers(many, few, metric=metric), facts)
       self.assertEqual(got.test.verdict, verdict)
 
-  def test_one_example(self):
-    fog = Condition("fog", 1)
-    one = _numbers({fog: np.array([True])}, {fog: np.array([False])})
-    (got,) = cell_tests.cell_lines(one, _FACTS)
-    self.assertEqual((got.test.p, got.test.verdict), (1, lines.UNDECIDED))
-    self.assertIsNone(got.difference.interval)
-
   def test_families(self):
     conditions = [Condition(), Condition("fog", 1), Condition("snow", 1)]
     first = {c: _wrong(60, 3) for c in conditions}
@@ -499,26 +456,16 @@ class GroupsTest(parameterized.TestCase):
     self.assertEqual(open_, 0)
     self.assertLess(decided, alone)
 
-  def test_a_family_of_many_can_still_be_decided(self):
-    cells = [Condition("fog", s) for s in range(1, 6)]
-    cells += [Condition("snow", s) for s in range(1, 6)]
+  @parameterized.parameters((300, 300), (25, 100))  # and of UCF101's kind
+  def test_a_family_of_many_can_still_be_decided(self, groups, examples):
     rng = np.random.default_rng(0)
-    first = {c: rng.random(300) for c in cells}
-    second = {c: v + 0.5 for c, v in first.items()}
-    got = cell_tests.cell_lines(_numbers(first, second), _FACTS)
-    self.assertEqual({x.test.verdict for x in got}, {lines.BETTER})
-    self.assertLessEqual(max(x.test.adjusted for x in got), 0.001)
-
-  def test_few_groups_can_still_be_decided(self):
-    # 25 groups of UCF101's kind.
-    rng = np.random.default_rng(0)
-    groups = np.repeat([f"g{i:02d}" for i in range(25)], 4)
+    ids = np.repeat([f"g{i:03d}" for i in range(groups)], examples // groups)
     cells = [
       Condition(n, s) for n in ("fog", "snow", "frost") for s in range(1, 6)
     ]
-    first = {c: rng.random(100) for c in cells}
+    first = {c: rng.random(examples) for c in cells}
     second = {c: v + 0.5 for c, v in first.items()}
-    got = cell_tests.cell_lines(_numbers(first, second, groups), _FACTS)
+    got = cell_tests.cell_lines(_numbers(first, second, ids), _FACTS)
     self.assertEqual({x.test.verdict for x in got}, {lines.BETTER})
 
   def test_cells_that_lack_groups_of_others(self):
@@ -571,15 +518,3 @@ class JackknifeTest(absltest.TestCase):
     ends = want.confidence_interval()
     self.assertBetween(got.difference.lo, ends.low - 0.001, ends.low + 1e-9)
     self.assertEqual(got.test.verdict, lines.BETTER)
-
-  def test_values_alone(self):
-    fog = Condition("fog", 1)
-    cells = [
-      {fog: {"bbox/AP": Replicates(np.array(v), None, np.zeros(0))}}
-      for v in (0.4, 0.3)
-    ]
-    numbers = Numbers(cells, [{}, {}], {fog: 1}, drawn=False)
-    (got,) = cell_tests.cell_lines(numbers, _FACTS)
-    self.assertAlmostEqual(got.difference.value, 0.1)
-    self.assertEqual((got.test.kind, got.test.verdict), ("", ""))
-    self.assertIn("no test", got.note)
