@@ -177,7 +177,7 @@ class Classification(normalised_task.NormalisedTask):
       rows.append(
         reliability.mean_row(cell, top_k.MEAN_CLASS_ACCURACY, values, groups)
       )
-    return [*rows, *reliability.rows(cell, columns)]
+    return [*rows, *reliability.rows(cell, columns, self.facts.task)]
 
   def totals(self, columns: base.Columns) -> dict[str, resampling.Totals]:
     """Return `error`, and the mean class accuracy of sets that are no

@@ -153,7 +153,7 @@ class Video(base.Task):
       rows.append(
         reliability.mean_row(cell, top_k.MEAN_CLASS_ACCURACY, values, groups)
       )
-    return [*rows, *reliability.rows(cell, columns)]
+    return [*rows, *reliability.rows(cell, columns, self.facts.task)]
 
   def pairs(self, columns: base.Columns) -> np.ndarray:
     """Return the true and the predicted class of every video: int `[N, 2]`."""

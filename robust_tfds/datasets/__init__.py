@@ -49,10 +49,18 @@ def builder_class(
 
   if isinstance(name, str) and name in training.ROWS:
     return training.builder_class(name)
-  if not isinstance(name, str) or name not in names():
-    raise errors.unknown("dataset", name, names())
-  made: type[base.Builder] = registration.builder_class(name)
-  return made
+  if not is_registered(name):
+    raise errors.unknown("dataset", name, [*names(), *base.REGISTERED])
+  if name in names():
+    registration.builder_class(name)
+  return base.REGISTERED[name]
+
+
+def is_registered(name: object) -> bool:
+  """Return whether a name is of a set of this package, or of a builder of
+  anybody's that was imported and is of a kind of `robust_tfds/building`.
+  """
+  return isinstance(name, str) and (name in names() or name in base.REGISTERED)
 
 
 class Unknown(base.Builder, skip_registration=True):

@@ -34,7 +34,7 @@ def context(
   """
   first = models[0].board
   listed = {c: None for m in models for c in m.entry.cells}
-  names = [n for n in first.family.names() if n in {c.name for c in listed}]
+  names = [n for n in first.family.known_names if n in {c.name for c in listed}]
   known = [list(s.side.run.class_names) for s in request.scored]
   return Context(
     **{
@@ -101,16 +101,14 @@ class Redrawn(base.PaperFigure):
   needs: str = ""
 
   def _chart(self) -> Chart:
-    listed = reports.of_task(self.tasks[0])
+    listed = reports.task_reports(self.tasks[0])
     charts = {r.stem: r for r in listed if isinstance(r, Chart)}
     return charts[self.report]
 
   def others(self, request: base.Request) -> Mapping[str, Any]:
-    """Further attributes of the report's context."""
     return {}
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """What the report draws and says, and a CSV."""
     models = own.of(self.boards(request))
     report_context = context(request, models, **self.others(request))
     chart = self._chart()
