@@ -30,7 +30,7 @@ def main() -> None:
 
 def gflops(name: str) -> float:
   """Return a model's multiply-adds in billions, to four significant digits."""
-  count = multiply_adds.of_model(catalogue.network(name))
+  count = multiply_adds.count_model(catalogue.network(name))
   return float(f"{count / 1e9:.4g}")
 
 

@@ -444,7 +444,9 @@ class TableTest(in_folder.TestCase):
     top5 = np.tile(label[:, None], (1, 5)) + np.arange(5) + 1
     top5[right, 0] = label[right]
     videos = ids if groups is None else groups
-    return {"label": label, "top5": top5 % 9, "group_id": videos}
+    frame = np.zeros(len(ids), np.int32)
+    columns = {"label": label, "top5": top5 % 9, "group_id": videos}
+    return {**columns, "frame": frame}
 
   def _rows(self, hits_by_rank, groups=None, lacking=()):
     """The table of all conditions but some; f(condition) -> right videos."""

@@ -616,6 +616,7 @@ class NoteTest(parameterized.TestCase):
     cell = Cell("m", "imagenet_c", conditions.Condition())
     ids = np.array([f"{i:02d}" for i in range(len(_LABELS))])
     columns = {"label": _LABELS, "top5": _TOP5, "group_id": ids}
+    columns["frame"] = np.zeros(len(ids), np.int32)
     rows = task.score([(cell, columns)]).rows
     self.assertIn("clean_error", [r.metric for r in rows])
     for row in rows:
