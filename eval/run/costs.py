@@ -66,7 +66,7 @@ class Costs:
   )
 
 
-def known(
+def count(
   plan: plan_lib.Plan, workdir: Workdir | None, chosen: Chosen
 ) -> Costs:
   """Return what is known without compiling anything: no times.
@@ -100,7 +100,7 @@ def measure(
   Examples come from the prepared set; random pixels if it is not prepared.
 
   Args:
-    workdir: see `known`.
+    workdir: see `count`.
     chosen: the cells.
   """
   source = _source(plan, workdir)
@@ -117,7 +117,7 @@ def measure(
     for label, model in networks.items()
   }
   return dataclasses.replace(
-    known(plan, workdir, chosen),
+    count(plan, workdir, chosen),
     decode_s=decode_s,
     pixel_bytes=pixel_bytes,
     corrupt_s={key: each for key, (each, _) in corrupted.items()},

@@ -47,14 +47,14 @@ def config_values(dataset: Any) -> dict[str, Any]:
     values = _file_values(_OWN)
     values["data"]["name"] = dataset  # may be a builder
     return values
-  values = with_conditions(_file_values(_run_by(dataset)))
+  values = add_conditions(_file_values(_run_by(dataset)))
   if values["data"]["name"] != dataset:
     split = datasets.builder_class(dataset).SPLIT
     values["data"].update(name=dataset, split=split)
   return values
 
 
-def with_conditions(values: dict[str, Any]) -> dict[str, Any]:
+def add_conditions(values: dict[str, Any]) -> dict[str, Any]:
   """Return the values of a run with all conditions where it names none."""
   task, data = values.get("task", "classification"), values.get("data")
   if task not in tasks.names() or not isinstance(data, Mapping):

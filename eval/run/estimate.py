@@ -49,8 +49,8 @@ def describe(
     lines.append(plan.left_out_note)
   for label in plan.models:
     lines += [f"{label}: {note}" for note in plan.notes(label)]
-  count = costs_lib.measure if measure else costs_lib.known
-  costs = count(plan, workdir, chosen)
+  find = costs_lib.measure if measure else costs_lib.count
+  costs = find(plan, workdir, chosen)
   if measure:
     lines.append(_measured(plan, costs))
   return "\n".join(lines + _estimate(plan, costs, chosen, measure))

@@ -163,7 +163,7 @@ class Model(settings.Group):
 
   @property
   def key(self) -> str:
-    """Its key in the config: `model`, or `models.LABEL`."""
+    """The key in the config: `model`, or `models.LABEL`."""
     return self._key
 
 
@@ -381,7 +381,7 @@ def from_values(values: Mapping[str, Any]) -> RunSpec:
       number from 0`; of unknown keys with the nearest one.
   """
   resolved, builder = dataset_config.resolved(_without_empty(values))
-  given = settings.plain(dataset_config.with_conditions(resolved))
+  given = settings.plain(dataset_config.add_conditions(resolved))
   entries = given.pop("models", None)
   model = given.pop("model", None)
   out = settings.validated(RunSpec, given)
