@@ -37,24 +37,24 @@ _UNCROPPED = ("objects", "videos")  # models resize what was corrupted whole
 _MANY, _PICTURES = ("sequences", "videos", "objects"), 8
 
 
-def of(dataset: Any) -> dict[str, Any]:
+def config_values(dataset: Any) -> dict[str, Any]:
   """Return the values of the config that runs a data set.
 
   Raises:
     UserError: no benchmark of that name, with the nearest one, and no source.
   """
   if own.is_source(dataset):
-    values = _values(_OWN)
+    values = _file_values(_OWN)
     values["data"]["name"] = dataset  # may be a builder
     return values
-  values = with_conditions(_values(_run_by(dataset)))
+  values = add_conditions(_file_values(_run_by(dataset)))
   if values["data"]["name"] != dataset:
     split = datasets.builder_class(dataset).SPLIT
     values["data"].update(name=dataset, split=split)
   return values
 
 
-def with_conditions(values: dict[str, Any]) -> dict[str, Any]:
+def add_conditions(values: dict[str, Any]) -> dict[str, Any]:
   """Return the values of a run with all conditions where it names none."""
   task, data = values.get("task", "classification"), values.get("data")
   if task not in tasks.names() or not isinstance(data, Mapping):
@@ -84,7 +84,7 @@ def _run_by(dataset: Any) -> str:
   return run_by
 
 
-def _values(text: str) -> dict[str, Any]:
+def _file_values(text: str) -> dict[str, Any]:
   file, _, argument = text.partition(":")
   module = importlib.import_module(f"{configs.__name__}.{file}")
   config = module.get_config(*[argument] if argument else [])
@@ -116,7 +116,7 @@ def builder_class(data: Mapping[str, Any]) -> type[base.Builder]:
 def resolved(
   values: Mapping[str, Any],
 ) -> tuple[dict[str, Any], type[base.Builder] | None]:
-  """Fill in what follows from a data set of somebody's own.
+  """Fill in what follows from a data set of the user's.
 
   Args:
     values: of a run; the name of somebody's own set is the source's text, or the
@@ -165,12 +165,13 @@ def resolved(
 
 def task_of(builder: type[base.Builder]) -> str:
   """Return the name of the task of a data set's kind of data."""
-  (task,) = (t for t in tasks.names() if tasks.get(t).set_kind == builder.KIND)
-  return task
+  return next(
+    name for name in tasks.names() if tasks.get(name).set_kind == builder.KIND
+  )
 
 
 def batch_size(kind: str, pictures: int = 64) -> int:
-  """Examples at once of a kind of data, by how many pictures a batch may show."""
+  """Return the batch size of a kind of data that shows so many pictures."""
   return -(-pictures // _PICTURES) if kind in _MANY else pictures
 
 
@@ -189,5 +190,5 @@ def _leave_out(values: dict[str, Any], builder: type[base.Builder]) -> None:
 
 
 def default_conditions(builder: type[base.Builder]) -> str:
-  """Which conditions a run shows where none are asked for."""
+  """Return the conditions of a run that names none."""
   return builder.OWN.conditions if builder.OWN else "common"

@@ -44,15 +44,15 @@ def builder_class(
     return name
   if own.is_source(name):
     return _not_ours(own.builder_class(name, options))
+  if name in names():
+    made: type[base.Builder] = registration.builder_class(name)
+    return made
   # Its sources import the package of builders, which imports this one.
   from robust_tfds.datasets import training
 
   if isinstance(name, str) and name in training.ROWS:
     return training.builder_class(name)
-  if not isinstance(name, str) or name not in names():
-    raise errors.unknown("dataset", name, names())
-  made: type[base.Builder] = registration.builder_class(name)
-  return made
+  raise errors.unknown("dataset", name, names())
 
 
 class Unknown(base.Builder, skip_registration=True):

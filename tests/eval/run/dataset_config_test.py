@@ -31,7 +31,7 @@ class DatasetConfigTest(parameterized.TestCase):
     *(n for n in datasets.names() if n not in _CLEAN_ALONE)
   )
   def test_every_benchmark(self, name):
-    spec = spec_lib.from_values(dataset_config.of(name))
+    spec = spec_lib.from_values(dataset_config.config_values(name))
     builder = datasets.builder_class(name)
     self.assertEqual(spec.data.name, name)
     self.assertEqual(tasks.get(spec.task).set_kind, builder.KIND)
@@ -39,7 +39,7 @@ class DatasetConfigTest(parameterized.TestCase):
 
   def test_another(self):
     with self.assertRaisesRegex(errors.UserError, "Unknown benchmark 'digits'"):
-      dataset_config.of("digits")
+      dataset_config.config_values("digits")
 
 
 def _boards(*workdirs) -> list[tuple[str, ...]]:
