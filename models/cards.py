@@ -83,7 +83,7 @@ def of(name: str) -> Card:
   return Card(
     base,
     catalogue.network(base).spec,
-    paper_of(base),
+    part_of.paper or paper_of(base),
     tuple(part_of.checkpoints),
     known.for_model(base),
     reference,

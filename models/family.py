@@ -59,6 +59,8 @@ class Family:
       each number that the group can be: `layer([1-4])`.
     oracles: name -> reference in torch for parity reports, e.g.
       `torchvision:resnet18` (see `models.convert.oracle`).
+    paper: where the network is from: `Liu et al. 2022, A ConvNet for the 2020s,
+      arXiv:2201.03545`. Empty if `papers.tsv` says it, by patterns of names.
   """
 
   network: Callable[..., nnx.Module]
@@ -74,3 +76,4 @@ class Family:
   exclusive: tuple[str, ...] = ()
   stages: tuple[str, ...] = ()
   oracles: Mapping[str, str] = dataclasses.field(default_factory=dict)
+  paper: str = ""

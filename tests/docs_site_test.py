@@ -87,7 +87,7 @@ _MODELS |= {
   "videos": "x3d_m",
   "subtypes": "alexnet",
 }
-_RUN = [n for n in datasets.names() if datasets.builder_class(n).RUN_BY]
+_RUN = [n for n in datasets.names() if datasets.builder_class(n).CODECS]
 
 
 class CommandsTest(parameterized.TestCase):

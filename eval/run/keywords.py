@@ -159,7 +159,8 @@ def _values(dataset: Any, keywords: Keywords) -> dict[str, Any]:
     _check_own(dataset, name)
     data["set_name"] = name
   builder = dataset_config.builder_class(data)
-  data["name"] = builder if builder.OWN else dataset  # lists files once
+  if builder.OWN or not builder.RUN_BY:
+    data["name"] = builder  # lists files once
   task = values.get("task") or dataset_config.task_of(builder)
   values["batch_size"] = _batch_size(tasks.get(task), keywords["batch_size"])
   _set_conditions(data, builder, keywords)

@@ -45,14 +45,22 @@ def builder_class(
   if own.is_source(name):
     return _not_ours(own.builder_class(name, options))
   if name in names():
-    made: type[base.Builder] = registration.builder_class(name)
-    return made
+    registration.builder_class(name)
+  if is_registered(name):
+    return base.REGISTERED[name]
   # Its sources import the package of builders, which imports this one.
   from robust_tfds.datasets import training
 
   if isinstance(name, str) and name in training.ROWS:
     return training.builder_class(name)
-  raise errors.unknown("dataset", name, names())
+  raise errors.unknown("dataset", name, [*names(), *base.REGISTERED])
+
+
+def is_registered(name: object) -> bool:
+  """Return whether a name is of a set of this package, or of a builder of
+  anybody's that was imported and is of a kind of `robust_tfds/building`.
+  """
+  return isinstance(name, str) and (name in names() or name in base.REGISTERED)
 
 
 class Unknown(base.Builder, skip_registration=True):

@@ -93,7 +93,9 @@ class CardTest(parameterized.TestCase):
     for name in models.names():
       card = card_lib.of(name)
       if card.spec.weights != "own":
-        self.assertRegex(card.paper, r" (19|20)\d\d, ", name)
+        self.assertRegex(
+          card.paper, r" (19|20)\d\d, ", f"{name}: state `paper` of its Family"
+        )
       text = card_lib.text(card_lib.of(name))
       self.assertIn("robust-tfds run --config=", text)
       self.assertNotIn("nan %", text)

@@ -34,6 +34,11 @@ def text() -> str:
     ):
       parts.append(f"\n### {paper or _NO_PAPER}\n")
       parts += map(_entry, members)
+  absent = [f"`{card.name}`" for card in listed if not card.parity]
+  parts.append(
+    f"\n## Not compared with a reference: {len(absent)} of {len(listed)}\n"
+  )
+  parts.append(f"\n{', '.join(absent)}\n")
   return "".join(parts)
 
 
