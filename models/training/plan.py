@@ -332,7 +332,7 @@ def step_adds(
   config: Config, model: NetworkModel, recipe: base.Recipe
 ) -> float:
   """Return the multiply-adds of a step."""
-  forward = float(multiply_adds.of_model(model))
+  forward = float(multiply_adds.count_model(model))
   if isinstance(model, Detector):
     forward *= _area(config, model) / _COUNTED_PX2
   return recipe.passes * _BACK_TOO * forward * config.batch_size

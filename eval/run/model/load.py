@@ -182,7 +182,7 @@ def _own_variables(
 
 def _source(name: str, model: Model) -> dict[str, str]:
   """Return the sha256 of the code that a foreign model runs, by name."""
-  source = own_source.of(model.code)
+  source = own_source.code_hashes(model.code)
   if ":" in name:
     source |= own_source.hashes(name)
   if model.program:
