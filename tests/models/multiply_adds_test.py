@@ -61,7 +61,7 @@ class RuleTest(parameterized.TestCase):
     (lambda x: jnp.tanh(x).sum() + x.max(), (_ones(4, 4),), 0),
   )
   def test_rule(self, function, arguments, count):
-    self.assertEqual(multiply_adds.of(function, *arguments), count)
+    self.assertEqual(multiply_adds.count(function, *arguments), count)
 
 
 class ModelsTest(parameterized.TestCase):

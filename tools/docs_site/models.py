@@ -23,7 +23,7 @@ _NO_PAPER = "Of this package"
 
 def text() -> str:
   """The entries."""
-  listed = sorted(map(cards.of, models.names()), key=_place)
+  listed = sorted(map(cards.make, models.names()), key=_place)
   parts = [_FIELD]
   for kind, of_kind in itertools.groupby(
     listed, key=lambda card: card.spec.kind
