@@ -16,7 +16,7 @@ import ml_collections
 
 import configs
 from eval import tasks
-from robust_tfds import datasets, errors, natural_sets, own
+from robust_tfds import datasets, errors, natural_sets, user_data
 from robust_tfds.building import base
 
 _OWN = "own_data:model"  # the config of all sets that are no benchmarks
@@ -44,7 +44,7 @@ def config_values(dataset: Any) -> dict[str, Any]:
   Raises:
     UserError: no benchmark of that name, with the nearest one, and no source.
   """
-  if own.is_source(dataset):
+  if user_data.is_source(dataset):
     values = _file_values(_OWN)
     values["data"]["name"] = dataset  # may be a builder
     return values
@@ -103,11 +103,11 @@ def _file_values(text: str) -> dict[str, Any]:
 
 def builder_class(data: Mapping[str, Any]) -> type[base.Builder]:
   """Return the builder of a config's data; of one's own, which lists its files."""
-  if not own.is_source(data["name"]):  # also of what was made before
+  if not user_data.is_source(data["name"]):  # also of what was made before
     return datasets.builder_class(data["name"])
   return datasets.builder_class(
     data["name"],
-    own.Options(
+    user_data.Options(
       name=data.get("set_name") or "",
       split=data.get("split") or "",
       images=data.get("images") or "",
@@ -145,7 +145,11 @@ def resolved(
   if isinstance(name, str) and _needs_config(name, values):
     data, name = {**data, "name": datasets.builder_class(name)}, ""
   before = isinstance(name, str) and data.get("own")  # by the set's name then
-  if before or not own.is_source(name) and not isinstance(data["name"], type):
+  if (
+    before
+    or not user_data.is_source(name)
+    and not isinstance(data["name"], type)
+  ):
     for key in ("groups", *_SWITCHES):
       if name in datasets.names() and data.get(key):
         raise errors.UserError(

@@ -21,7 +21,7 @@ from eval.run.spec import RunSpec
 from eval.tasks import base
 from eval.tasks.headlines import baselines
 from models.model import Model
-from robust_tfds import errors, missing, own
+from robust_tfds import errors, missing, user_data
 from robust_tfds.building import own_set
 from robust_tfds.building.base import Builder
 from robust_tfds.storage import paths
@@ -168,7 +168,7 @@ def _values(dataset: Any, keywords: Keywords) -> dict[str, Any]:
 
 
 def _check_own(dataset: Any, name: str) -> None:
-  if isinstance(dataset, str) and not own.is_source(dataset):
+  if isinstance(dataset, str) and not user_data.is_source(dataset):
     raise errors.UserError(
       f"name={name!r}: {dataset} has its name; name= is of data of your own."
       " Leave it out."

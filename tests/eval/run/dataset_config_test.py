@@ -25,7 +25,7 @@ from robust_tfds import datasets, errors, evaluate, models
 from robust_tfds.building import base, frames, pictures, source
 from tests import in_process, tiny_files
 from tests.eval import tiny_runs
-from tests.own import made
+from tests.user_data import made
 
 
 class DatasetConfigTest(parameterized.TestCase):
