@@ -26,7 +26,7 @@ from robust_tfds.storage import paths
 
 
 def define_flags() -> None:
-  """The command's flags."""
+  """Define the command's flags."""
   flags.DEFINE_string(
     "out", None, "Folder of the CSVs, or of the submission; default: no files."
   )
@@ -76,7 +76,7 @@ def define_flags() -> None:
 
 
 def main(argv: Sequence[str]) -> None:
-  """Does what the flags say, and prints what came out."""
+  """Do what the flags say, and print the result."""
   settings, runs = flags.FLAGS, list(argv[1:])
   _check(settings, runs)
   if settings.check:
@@ -110,7 +110,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _by_label(stated: Sequence[str], flag: str) -> dict[str, str]:
-  """What a flag says of models: label -> words.
+  """Return what a flag says of models: label -> words.
 
   Raises:
     UserError: not LABEL=WORDS, or a label twice.
@@ -127,7 +127,7 @@ def _by_label(stated: Sequence[str], flag: str) -> dict[str, str]:
 
 
 def _check(settings: flags.FlagValues, runs: Sequence[str]) -> None:
-  """Refuses flags that do not go together.
+  """Refuse flags that do not go together.
 
   Raises:
     UserError: says which.

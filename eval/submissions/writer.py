@@ -183,7 +183,7 @@ def _write_weights(
   absent = []
   for label in [label for label in run.trained if label in models]:
     workdir, sha256 = home(first[label]), models[label].weights
-    variables = weights.of_run(workdir, label, sha256)
+    variables = weights.read(workdir, label, sha256)
     if variables is None:
       absent.append(label)
     else:

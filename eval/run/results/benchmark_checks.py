@@ -23,7 +23,7 @@ _UNKNOWN = "unknown"
 
 
 def checked(run: base.Run, options: base.Options, source: str) -> base.Run:
-  """The same run, with what was chosen of its data set in the config.
+  """Return the same run, with what was chosen of its data set in the config.
 
   Its notes say what nothing here could verify.
 
@@ -71,7 +71,7 @@ def _check_unnamed(run: base.Run, options: base.Options) -> None:
 
 
 def _examples(run: base.Run) -> tuple[list[str], np.ndarray]:
-  """Ids and labels of the examples; none where there are only numbers."""
+  """Return ids and labels of the examples; none if there are only numbers."""
   if run.truth is not None:
     images = run.truth["images"]
     return [str(i.get("file_name", i["id"])) for i in images], np.zeros(0, int)
@@ -82,7 +82,7 @@ def _examples(run: base.Run) -> tuple[list[str], np.ndarray]:
 
 
 def _subset(options: base.Options, ids: Sequence[str], source: str) -> str:
-  """Name of the subset, whose examples are exactly those that are here."""
+  """Return the name of the subset, whose examples must be exactly these."""
   chosen = subsets.read(options.subset or "", "--subset")
   places = chosen.places(ids, source)
   if len(places) != len(ids):
@@ -95,7 +95,7 @@ def _subset(options: base.Options, ids: Sequence[str], source: str) -> str:
 
 
 def _check_classes(run: base.Run, dataset: str, source: str) -> None:
-  """Refuses ground truth of other classes than the set has."""
+  """Refuse ground truth of other classes than the set has."""
   expected = datasets.classes(dataset)
   if run.truth is None or not expected:
     return
