@@ -73,7 +73,9 @@ class GeneratedTest(parameterized.TestCase):
 
   def test_what_sets_show(self):
     shown = {
-      n for n in datasets.names() if pictures.of(datasets.builder_class(n))
+      n
+      for n in datasets.names()
+      if pictures.set_picture(datasets.builder_class(n))
     }
     self.assertEqual(set(datasets.names()) - shown, _NOT_SHOWN)
 
