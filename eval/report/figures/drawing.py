@@ -27,14 +27,13 @@ def add_runs(
     return request
   from eval.compare import runs as runs_lib
   from eval.compare import scores
-  from eval.compare.boards import aside as aside_lib
-  from eval.compare.boards import build
+  from eval.compare.boards import build, exclusions
 
-  aside: list[aside_lib.Aside] = []
-  scored = scores.of_runs(runs_lib.read(runs, aside), aside)
-  for model in aside:
-    say(f"set aside: {model}")
-  aside_lib.check(scored, aside)
+  excluded: list[exclusions.Exclusion] = []
+  scored = scores.score_runs(runs_lib.read(runs, excluded), excluded)
+  for exclusion in excluded:
+    say(f"set aside: {exclusion}")
+  exclusions.check_any_left(scored, excluded)
   boards = build.boards(scored)
   return dataclasses.replace(request, boards=boards, scored=scored)
 
