@@ -112,7 +112,7 @@ def text(card: Card) -> str:
   for checkpoint in card.checkpoints:
     facts = _checkpoint_facts(card, checkpoint)
     parts.append(f"\n{checkpoint.name}\n{_table(facts)}")
-  if not card.checkpoints and card.spec.weights != "own":
+  if not card.checkpoints and card.spec.weights != "robust_tfds":
     parts.append("\nNo published checkpoint of this model is known here.\n")
   return "".join(parts) + "\n" + _lines(card)
 
@@ -156,7 +156,7 @@ def _table(facts: dict[str, str]) -> str:
 
 def _lines(card: Card) -> str:
   """Return the lines to load and to run a model."""
-  if card.spec.weights == "own":
+  if card.spec.weights == "robust_tfds":
     return f"Trained by a run:\n  {_run(card)}\n"
   checkpoint = card.checkpoints[0].name if card.checkpoints else _FILE
   return (

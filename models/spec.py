@@ -126,7 +126,7 @@ class ModelSpec:
       the order of their sorted WordNet ids.
     num_classes: number of logits, or of classes of objects.
     weights: layout and preprocessing family of the public checkpoint, e.g.
-      `torchvision`, `caffe`, `cadene`, `timm`; `own` if trained here.
+      `torchvision`, `caffe`, `cadene`, `timm`; `robust_tfds` if trained here.
     parameters: published count of trainable numbers with `num_classes` classes;
       None if none is published.
     gflops: multiply-adds of one input in billions, counted by one rule for all

@@ -18,7 +18,7 @@ from eval import main as main_lib
 from models import adapters
 from robust_tfds import corrupt_folder
 from tests import in_folder, in_process, pages
-from tests.own import made
+from tests.user_data import made
 from tools import fidelity_page
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]

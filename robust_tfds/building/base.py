@@ -162,7 +162,7 @@ class Builder(
     RUN_BY: the file in `configs/` that runs the set, and after a colon the
       argument of its `get_config`; empty if there is none.
     OWN: the description of a user's own set, which is no benchmark; see
-      `robust_tfds/own`.
+      `robust_tfds/user_data`.
     NAMES_VARY: files, and thus ids, may have other names than the official
       ones.
     EMBEDDED: the data are part of this package: no file is decoded for them.

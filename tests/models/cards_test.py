@@ -91,7 +91,7 @@ class CardTest(parameterized.TestCase):
   def test_every_model_has_one(self):
     for name in models.names():
       card = card_lib.make(name)
-      if card.spec.weights != "own":
+      if card.spec.weights != "robust_tfds":
         self.assertRegex(
           card.paper, r" (19|20)\d\d, ", f"{name}: state `paper` of its Family"
         )
@@ -117,7 +117,7 @@ class ContractTest(parameterized.TestCase):
     self.assertIn(name, part_of.variants)
     self.assertContainsSubset(part_of.oracles, part_of.variants)
     for style, rules in part_of.checkpoints.items():
-      self.assertNotIn(style, ("own", "torch"), "these need no rules")
+      self.assertNotIn(style, ("native", "torch"), "these need no rules")
       for pattern, replacement in rules:
         groups = re.compile(pattern).groups
         for number in re.findall(r"\\(\d)", replacement):

@@ -299,7 +299,7 @@ class CommandTest(checkpoints.Case):
     with self.assertWarnsRegex(UserWarning, "resize_px 235"):
       self._convert("resnet18", source, out)
     loaded = match.load("resnet18", out)
-    self.assertEqual(loaded.style, match.OWN)
+    self.assertEqual(loaded.style, match.NATIVE)
     self.assertEqual(loaded.declared.fields["resize_px"], 235)
     self.assertEndsWith(loaded.declared.origin, "resnet18.npz.report.json")
 

@@ -577,7 +577,7 @@ class RulesTest(absltest.TestCase):
     weights = {
       models.get(n).spec.weights for n in models.names(kind="detection")
     }
-    self.assertEqual(weights - {"own"}, set(rules.RULES))
+    self.assertEqual(weights - {"robust_tfds"}, set(rules.RULES))
 
 
 class DetectorSpecTest(absltest.TestCase):
