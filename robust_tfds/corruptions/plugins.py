@@ -24,7 +24,7 @@ import jax
 import numpy as np
 
 from robust_tfds import conditions, errors, own_corruptions
-from robust_tfds.corruptions import batching, spec
+from robust_tfds.corruptions import batching, given, spec
 from robust_tfds.corruptions.ops import layout
 
 # Folders of the plugins of each kind of data.
@@ -83,6 +83,9 @@ class Corruption:
     assets: `(edition) -> {name: array}`: large data that does not depend on the
       severity (the frost pictures); `draw` and `apply` find it in `table`.
     assets_version: a number that changes with the assets.
+    accept: `(given, row, side_px) -> draws`: draws that a caller gives by the
+      names of the authors' code, checked, in the form of `draw`; `row` is the
+      severity's of `severities`. None: none can be given.
   """
 
   severities: Mapping[str, tuple]
@@ -92,6 +95,7 @@ class Corruption:
   prepare: Callable[[Table, tuple[int, int], spec.Edition], Table] = unprepared
   assets: Callable[[spec.Edition], Arrays] = no_assets
   assets_version: Callable[[], int] = no_version
+  accept: Callable[[given.Draws, Any, int], Any] | None = None
 
   @property
   def random(self) -> bool:
