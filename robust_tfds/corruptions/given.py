@@ -15,15 +15,16 @@ _TOLERANCE = 1e-6  # between a stated number and the severity's own
 
 
 class Draws:
-  """Given draws by name, read with checks.
-
-  Args:
-    name: name of the corruption, for messages.
-    severity: its severity, for messages.
-    values: numbers and arrays by name.
-  """
+  """Given draws by name, read with checks."""
 
   def __init__(self, name: str, severity: int, values: Mapping[str, Any]):
+    """Take the draws.
+
+    Args:
+      name: name of the corruption, for messages.
+      severity: its severity, for messages.
+      values: numbers and arrays by name.
+    """
     self._name, self._severity, self._values = name, severity, values
 
   def array(self, name: str, *shape: int | None) -> np.ndarray:

@@ -116,6 +116,7 @@ def _with_draws(
 ) -> jax.Array:
   """Return the picture under given draws: uint8 `[H, W, 3]`."""
   level, plugin = spec.check_severity(severity), plugins.picture(name)
+  plugins.check_size(name, edition, image.shape, None)
   if plugin.accept is None:
     raise errors.UserError(
       f"{name} takes no draws; those of the sets c_bar and c_bar_cifar do. Use"
@@ -259,6 +260,7 @@ def corrupt_flat(
   if edition is None:
     return _of_each_size(images, name, level, keys, sizes)
   variant = spec.edition(edition)
+  plugins.check_size(name, edition, images.shape[1:], sizes)
   rows, fixed = tables(name, edition)
   traced = any(isinstance(v, jax.core.Tracer) for v in (level, sizes))
   run_batch = _compiled(name, variant, traced)

@@ -34,17 +34,18 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
 def draw(scene: plugins.Scene) -> dict[str, jax.Array]:
   """Draw the water's `time`, and its `size` in px."""
   u = seeding.uniform(scene.key, (2,))
-  return {
+  draws = {
     "time": 0.5 + 1.5 * u[0],
-    "size": (0.75 + 0.5 * u[1]) * field.side(scene.size),
+    "size": (0.75 + 0.5 * u[1]) * field.side(scene.image, scene.size),
   }
+  return field.settled(draws, scene.table["severity"])
 
 
 def apply(scene: plugins.Scene, draws: dict[str, jax.Array]) -> jax.Array:
   """Compute levels, uint8 `[H, W * 3]`."""
   heights = _soft_water(scene, draws)
   along_y, along_x = _slopes(heights, scene.size)
-  lens = scene.table["lens"] * field.side(scene.size)
+  lens = scene.table["lens"] * field.side(scene.image, scene.size)
   y, x = field.coordinates(scene.image.shape)
   bend_y, bend_x = (lens * b for b in _refract(along_y, along_x))
   bent = _sample(

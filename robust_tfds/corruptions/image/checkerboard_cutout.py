@@ -29,14 +29,18 @@ def draw(scene: plugins.Scene) -> dict[str, jax.Array]:
 
   `fields` is the number of fields along a side; the others are not used.
   """
-  u, side = seeding.uniform(scene.key, (2,)), field.side(scene.size)
+  u, side = (
+    seeding.uniform(scene.key, (2,)),
+    field.side(scene.image, scene.size),
+  )
   scale = jnp.maximum((0.1 + 0.15 * u[1]) * side, 1)
-  return {
+  draws = {
     "angle": np.float32(2 * np.pi) * u[0],
     "scale": scale,
     "fields": jnp.floor(4 * side / scale).astype(jnp.int32),
     "uniform": seeding.uniform(scene.key, (_FIELDS, _FIELDS), 1),
   }
+  return field.settled(draws, scene.table["severity"])
 
 
 def apply(scene: plugins.Scene, draws: dict[str, jax.Array]) -> jax.Array:

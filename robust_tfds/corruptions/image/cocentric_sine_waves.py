@@ -22,13 +22,17 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
 
 def draw(scene: plugins.Scene) -> dict[str, jax.Array]:
   """Draw the centre `offset` (column, row), and the shape of the rings."""
-  u, side = seeding.uniform(scene.key, (5,)), field.side(scene.size)
-  return {
+  u, side = (
+    seeding.uniform(scene.key, (5,)),
+    field.side(scene.image, scene.size),
+  )
+  draws = {
     "offset": u[:2] * side,
     "freq": 10 * u[2],
     "amplitude": u[3] * side / 10,
     "ring_width": u[4] * side / 10,
   }
+  return field.settled(draws, scene.table["severity"])
 
 
 def apply(scene: plugins.Scene, draws: dict[str, jax.Array]) -> jax.Array:
@@ -40,7 +44,8 @@ def apply(scene: plugins.Scene, draws: dict[str, jax.Array]) -> jax.Array:
   distance = jnp.sqrt(across * across + down * down) + wave
   width = draws["ring_width"]
   ring = distance - width * jnp.floor(distance / width)
-  return field.add(scene.image, scene.table["intensity"] * (ring / width - 0.5))
+  pattern = scene.table["intensity"] * (ring / width - 0.5)
+  return field.add(scene.image, pattern)
 
 
 def accept(values: given.Draws, severity: float, side: int) -> dict:

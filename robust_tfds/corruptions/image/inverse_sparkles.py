@@ -25,13 +25,14 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
 
 def draw(scene: plugins.Scene) -> dict[str, jax.Array]:
   """Draw `center` (row, column), number of `rays`, and `lengths` in px."""
-  side = field.side(scene.size)
+  side = field.side(scene.image, scene.size)
   count, normal = rays.draw(scene.key, 1, stream=1)
-  return {
+  draws = {
     "center": (0.25 + 0.5 * seeding.uniform(scene.key, (2,))) * side,
     "rays": count[0],
     "lengths": _RADIUS * side * (1 + rays.SPREAD * normal[0]),
   }
+  return field.settled(draws, scene.table["severity"])
 
 
 def apply(scene: plugins.Scene, draws: dict[str, jax.Array]) -> jax.Array:

@@ -24,7 +24,7 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
 
 def draw(scene: plugins.Scene) -> jax.Array:
   """Draw how much each line covers each pixel, float32 `[8, H, W]`."""
-  side = field.side(scene.size)
+  side = field.side(scene.image, scene.size)
   u = seeding.uniform(scene.key, (2,))
   angle, variation = np.float32(2 * np.pi) * u[0], 0.1 + 0.9 * u[1]
   each = seeding.uniform(scene.key, (_MOST, 3), 1)

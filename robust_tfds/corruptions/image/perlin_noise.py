@@ -45,7 +45,7 @@ def draw(scene: plugins.Scene) -> dict[str, jax.Array]:
 
 def apply(scene: plugins.Scene, draws: dict[str, jax.Array]) -> jax.Array:
   """Compute levels, uint8 `[H, W * 3]`."""
-  cell_px = field.side(scene.size) / _CELLS
+  cell_px = field.side(scene.image, scene.size) / _CELLS
   total = jnp.float32(0)
   for octave in _OCTAVES:
     weights = [

@@ -29,12 +29,13 @@ def draw(scene: plugins.Scene) -> dict[str, jax.Array]:
   """Draw the pattern's `time`, `iterations`, `sharpness`, and `scale` in px."""
   u = seeding.uniform(scene.key, (3,))
   count = seeding.integers(scene.key, (), _MOST - _FEWEST + 1, 1)
-  return {
+  draws = {
     "time": np.float32(6 * np.pi) * u[0],
     "iterations": _FEWEST + count,
     "sharpness": 0.5 + 0.5 * u[1],
-    "scale": (0.075 + 0.125 * u[2]) * field.side(scene.size),
+    "scale": (0.075 + 0.125 * u[2]) * field.side(scene.image, scene.size),
   }
+  return field.settled(draws, scene.table["severity"])
 
 
 def apply(scene: plugins.Scene, draws: dict[str, jax.Array]) -> jax.Array:

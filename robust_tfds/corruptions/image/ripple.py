@@ -22,7 +22,10 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
 
 def draw(scene: plugins.Scene) -> dict[str, jax.Array]:
   """Draw `wavelengths` in px and `phases`, float32 `[2]` each, rows first."""
-  u, side = seeding.uniform(scene.key, (2, 2)), field.side(scene.size)
+  u, side = (
+    seeding.uniform(scene.key, (2, 2)),
+    field.side(scene.image, scene.size),
+  )
   return {
     "wavelengths": (0.1 + 0.2 * u[0]) * side,
     "phases": np.float32(2 * np.pi) * u[1],
@@ -31,7 +34,7 @@ def draw(scene: plugins.Scene) -> dict[str, jax.Array]:
 
 def apply(scene: plugins.Scene, draws: dict[str, jax.Array]) -> jax.Array:
   """Compute levels, uint8 `[H, W * 3]`."""
-  amplitude = scene.table["amplitude"] * field.side(scene.size)
+  amplitude = scene.table["amplitude"] * field.side(scene.image, scene.size)
   y, x = (
     place + amplitude * jnp.sin(np.float32(2 * np.pi) * place / length + phase)
     for place, length, phase in zip(

@@ -26,10 +26,11 @@ def draw(scene: plugins.Scene) -> dict[str, jax.Array]:
   first = np.float32(np.pi) * (2 * u[0] - 1)
   second = jnp.abs(first) * (2 * u[1] - 1)
   pair = jnp.stack([first, second])
-  return {
+  draws = {
     "freq": jnp.where(u[2] < 0.5, pair, pair[::-1]),
     "phase": np.float32(2 * np.pi) * u[3],
   }
+  return field.settled(draws, scene.table["severity"])
 
 
 def apply(scene: plugins.Scene, draws: dict[str, jax.Array]) -> jax.Array:

@@ -25,15 +25,16 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
 
 def draw(scene: plugins.Scene) -> dict[str, jax.Array]:
   """Draw `centers` (row, column) `[5, 2]`, `nrays` `[5]`, `lengths` in px."""
-  side = field.side(scene.size)
+  side = field.side(scene.image, scene.size)
   radius = scene.table["radius"] * side
   count, normal = rays.draw(scene.key, _STARS, stream=1)
-  return {
+  draws = {
     "centers": seeding.uniform(scene.key, (_STARS, 2)) * side,
     "nrays": count,
     # At least a pixel: an eighth of the rays of small stars would be shorter.
     "lengths": jnp.maximum(1, radius + rays.SPREAD * radius * normal),
   }
+  return field.settled(draws, scene.table["severity"])
 
 
 def apply(scene: plugins.Scene, draws: dict[str, jax.Array]) -> jax.Array:

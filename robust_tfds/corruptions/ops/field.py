@@ -3,15 +3,37 @@
 import jax
 import jax.numpy as jnp
 
-from robust_tfds.corruptions.ops import layout
+from robust_tfds.corruptions.ops import keep, layout
 
 # A channel of a pattern, or one for all three.
 Pattern = jax.Array
 
 
-def side(size: layout.Size) -> jax.Array:
-  """Return the longer side of the picture in pixels, a float32 scalar."""
-  return jnp.maximum(size.h, size.w).astype(jnp.float32)
+def side(image: jax.Array, size: layout.Size) -> jax.Array:
+  """Return the longer side of a picture in pixels, a float32 scalar.
+
+  The compiler never knows it, so that pictures are computed alike in a canvas and
+  without one.
+
+  Args:
+    image: uint8 `[H, W, 3]`.
+    size: valid height and width.
+  """
+  longer = jnp.maximum(size.h, size.w).astype(jnp.float32)
+  return keep.hidden(longer, image)
+
+
+def settled(draws: dict[str, jax.Array], natural: jax.Array) -> dict:
+  """Return draws that are rounded before they are used.
+
+  Fused into the pattern, `x - side * u` would be rounded once in one program and
+  twice in another.
+
+  Args:
+    draws: numbers by name.
+    natural: as for `keep.keep`.
+  """
+  return {name: keep.keep(value, natural) for name, value in draws.items()}
 
 
 def coordinates(shape: tuple[int, ...]) -> tuple[jax.Array, jax.Array]:
