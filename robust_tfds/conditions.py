@@ -9,8 +9,9 @@ one level. There are three families, one for each kind of data:
   VIDEOS     18 perturbations at severities 1-5   `jpeg_4`
 
 A row says a name, its group and its set: `common` ones enter the published means,
-`extra` ones are published apart (the validation set of ImageNet-C), `own` ones are
-users': they enter no published mean and are run by name. A plugin file in
+`extra` ones are published apart (the validation set of ImageNet-C), `c_bar` ones are
+of ImageNet-C-bar and CIFAR-10-C-bar, `own` ones are users': they enter no published
+mean and are run by name. A plugin file in
 `robust_tfds/corruptions/{image,sequence,video}/` without a row is of set `own`; its
 `GROUP` says the group. A perturbation of videos that is a corruption of pictures in
 every frame, or a codec, is a row alone. A corruption of pictures can also be a file
@@ -97,7 +98,7 @@ class Row:
   Attributes:
     name: its published name.
     group: `noise`, `blur`, `weather`, `digital`, `temporal` or `camera`.
-    set: `common`, `extra` or `own`, see the header.
+    set: `common`, `extra`, `c_bar` or `own`, see the header.
     plugin: of a perturbation of videos, where that is all there is to say; None:
       its file says it.
   """
@@ -201,6 +202,7 @@ class Family:
     level_noun: what their levels are called.
     rows: in the papers' order.
     mixes: name -> what a paper tests together: names, and at which levels alone.
+    lists: name -> a set whose members may be in other sets too, in its order.
   """
 
   kind: Kind
@@ -208,6 +210,7 @@ class Family:
   level_noun: str
   rows: tuple[Row, ...]
   mixes: Mapping[str, Mix] = dataclasses.field(default_factory=dict)
+  lists: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
 
   def add(self, row: Row) -> None:
     """Add a row of set `own`: `robust_tfds/own_corruptions.py`."""
@@ -231,13 +234,16 @@ class Family:
 
     Args:
       subset: `common`, `extra` (or `validation`, its other name), `all` (both),
-        or `own`, a user's.
+        `own`, a user's, or one of `lists`.
 
     Raises:
       UserError: an unknown set, with a suggestion.
     """
+    if isinstance(subset, str) and subset in self.lists:
+      return self.lists[subset]
     if not isinstance(subset, str) or subset not in SETS:
-      raise errors.unknown(f"set of {self.noun}s", subset, SETS)
+      known = (*SETS, *self.lists)
+      raise errors.unknown(f"set of {self.noun}s", subset, known)
     return tuple(r.name for r in self.rows if r.set in SETS[subset])
 
   def seen(self, names: Iterable[str]) -> tuple[str, ...]:
@@ -357,7 +363,7 @@ class Family:
         raise errors.unknown(self.noun, word, self._by_name)
       if word in ("", "none"):
         continue
-      if word in SETS:
+      if word in SETS or word in self.lists:
         yield self.names(word), ()
       elif word in self.groups:
         yield self.members(word), ()
@@ -366,7 +372,8 @@ class Family:
       elif word in self._by_name:
         yield (word,), ()
       else:
-        known = [*self._by_name, *self.groups, *self.mixes, *SETS, "none"]
+        sets = [*self.groups, *self.mixes, *SETS, *self.lists, "none"]
+        known = [*self._by_name, *sets]
         raise errors.unknown(self.noun, word, known)
 
   def select(
@@ -582,6 +589,21 @@ def _group_of_file(file: pathlib.Path, groups: Sequence[str]) -> str:
   return str(lines[0])
 
 
+# Mintun et al. 2021: chosen to be unlike the 19. Both sets are lists of these, as
+# five are in both.
+_C_BAR = {
+  "c_bar": (
+    "blue_noise_sample plasma_noise checkerboard_cutout cocentric_sine_waves"
+    " single_frequency_greyscale brownish_noise perlin_noise sparkles"
+    " inverse_sparkles caustic_refraction"
+  ),
+  "c_bar_cifar": (
+    "blue_noise_sample brownish_noise checkerboard_cutout circular_motion_blur"
+    " inverse_sparkles lines pinch_and_twirl ripple sparkles"
+    " transverse_chromatic_abberation"
+  ),
+}
+
 PICTURES = Family(
   "pictures",
   "corruption",
@@ -597,8 +619,22 @@ PICTURES = Family(
       Row("gaussian_blur", "blur", "extra"),
       Row("spatter", "weather", "extra"),
       Row("saturate", "digital", "extra"),
+      *_rows(
+        "noise",
+        "blue_noise_sample plasma_noise cocentric_sine_waves"
+        " single_frequency_greyscale brownish_noise perlin_noise",
+        "c_bar",
+      ),
+      *_rows("blur", "circular_motion_blur", "c_bar"),
+      *_rows(
+        "digital",
+        "checkerboard_cutout sparkles inverse_sparkles caustic_refraction lines"
+        " pinch_and_twirl ripple transverse_chromatic_abberation",
+        "c_bar",
+      ),
     ),
   ),
+  lists={name: tuple(words.split()) for name, words in _C_BAR.items()},
 )
 
 SEQUENCES = Family(

@@ -54,8 +54,11 @@ def register(source: str | os.PathLike[str]) -> str:
 
 
 def names(benchmark: str = "common") -> tuple[str, ...]:
-  """Return names of corruptions in the paper's order: `common`, `extra`, `own`
-  or `all`.
+  """Return the names of a set of corruptions in the paper's order.
+
+  Args:
+    benchmark: `common`, `extra` or `all` (both), of ImageNet-C; `c_bar` of
+      ImageNet-C-bar, `c_bar_cifar` of CIFAR-10-C-bar; `own`, a user's.
 
   Raises:
     UserError: the set is unknown; the message suggests the nearest.

@@ -24,7 +24,7 @@ import jax
 import numpy as np
 
 from robust_tfds import conditions, errors, own_corruptions
-from robust_tfds.corruptions import batching, spec
+from robust_tfds.corruptions import batching, given, spec
 from robust_tfds.corruptions.ops import layout
 
 # Folders of the plugins of each kind of data.
@@ -83,6 +83,9 @@ class Corruption:
     assets: `(edition) -> {name: array}`: large data that does not depend on the
       severity (the frost pictures); `draw` and `apply` find it in `table`.
     assets_version: a number that changes with the assets.
+    accept: `(given, row, side_px) -> draws`: draws that a caller gives by the
+      names of the authors' code, checked, in the form of `draw`; `row` is the
+      severity's of `severities`. None: none can be given.
   """
 
   severities: Mapping[str, tuple]
@@ -92,6 +95,7 @@ class Corruption:
   prepare: Callable[[Table, tuple[int, int], spec.Edition], Table] = unprepared
   assets: Callable[[spec.Edition], Arrays] = no_assets
   assets_version: Callable[[], int] = no_version
+  accept: Callable[[given.Draws, Any, int], Any] | None = None
 
   @property
   def random(self) -> bool:
@@ -257,10 +261,10 @@ def is_code_alone(name: str) -> bool:
 
 
 def check_edition(name: str, edition: str, needs: str) -> None:
-  """Refuse a user's corruption without severities for an edition.
+  """Refuse a corruption without severities for an edition.
 
   Args:
-    name: name of a corruption of pictures; published ones have all editions.
+    name: name of a corruption of pictures; those of `all` have all editions.
     edition: the needed edition.
     needs: what needs it, for the message.
 
@@ -268,7 +272,7 @@ def check_edition(name: str, edition: str, needs: str) -> None:
     UserError: the severities are missing; the message names the corruption, its
       editions and the needed one.
   """
-  if not own_corruptions.sha256(name):
+  if conditions.PICTURES.row(name).set in conditions.SETS["all"]:
     return
   known, variant = picture(name).severities, spec.edition(edition)
   for unknown in set(known) - set(spec.EDITIONS):
@@ -286,6 +290,38 @@ def check_edition(name: str, edition: str, needs: str) -> None:
     raise errors.UserError(
       f"{name}: SEVERITIES of {edition!r}: {len(variant.row(known))} rows,"
       f" expected {len(conditions.SEVERITIES)}, one a severity."
+    )
+
+
+def serves_any_size(name: str) -> bool:
+  """Return whether a corruption has severities for pictures of any size."""
+  anywhere = spec.edition("any")
+  names = {anywhere.name, *anywhere.parents}
+  return bool(names & set(picture(name).severities))
+
+
+def check_size(
+  name: str, edition: str, shape: tuple[int, ...], sizes: object
+) -> None:
+  """Refuse pictures of another size than a corruption is defined for.
+
+  Args:
+    name: name of a corruption of pictures.
+    edition: name of the edition.
+    shape: `(height, width, ...)` of the pictures.
+    sizes: sizes of pictures in canvases; None if they fill them.
+
+  Raises:
+    UserError: none of its editions serves any size, and this is not theirs.
+  """
+  side = spec.edition(edition).size_px
+  if not serves_any_size(name) and (
+    sizes is not None or tuple(shape[:2]) != (side, side)
+  ):
+    raise errors.UserError(
+      f"{name} is defined for pictures of {side} x {side} px alone, got"
+      f" {shape[0]} x {shape[1]}{' in canvases' if sizes is not None else ''}."
+      " Resize them, or leave this corruption out."
     )
 
 

@@ -25,6 +25,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -38,6 +39,7 @@ from robust_tfds.corruptions import (
   seeding,
   spec,
 )
+from robust_tfds.corruptions import given as given_draws
 from robust_tfds.corruptions.ops import layout
 
 
@@ -50,6 +52,7 @@ def corrupt(
   edition: str | None = None,
   key: jax.Array | None = None,
   seed: int | None = None,
+  draws: Mapping[str, Any] | None = None,
 ) -> batching.Image:
   """Corrupt one image.
 
@@ -63,7 +66,10 @@ def corrupt(
       others `any`.
     key: JAX key, from `corruptions.example_key`; or
     seed: a seed instead of the key, for a single picture: the key is
-      `example_key(seed, "image", name, severity, "image")`, the same for all.
+      `example_key(seed, "image", name, severity, "image")`, the same for all;
+      or
+    draws: all that the corruption would draw, by the names of the authors'
+      code, for corruptions of the sets `c_bar` and `c_bar_cifar`.
 
   Returns:
     uint8 `[H, W, 3]`, a JAX array where `image` is one, else NumPy; grey input
@@ -71,12 +77,21 @@ def corrupt(
 
   Raises:
     ValueError: the name or edition is unknown, the severity is outside 1-5, or
-      the image has a wrong dtype or shape; both or neither of key and seed are
-      given; or a seed with a traced severity.
+      the image has a wrong dtype or shape; not exactly one of key, seed and draws
+      is given; a seed with a traced severity; or the draws lack a name, have
+      another shape or belong to another severity.
   """
   given, image = image, batching.three_channels(image)
   if edition is None:
     edition = spec.edition_of(*image.shape[:2])
+  if draws is not None:
+    if (key, seed) != (None, None):
+      raise errors.UserError(
+        "corrupt takes key=, seed= or draws=, got draws and another. Draws"
+        " decide all that a key would."
+      )
+    done = _with_draws(image, name, severity, edition, draws)
+    return batching.as_given(done, given)
   keys = seeding.picture_key(key, seed, name, severity)[None]
   if edition == "any" and not isinstance(image, jax.core.Tracer):
     # Any size without recompiling: the size travels as data.
@@ -90,6 +105,53 @@ def corrupt(
     return jax.device_put(done)
   levels = corrupt_flat(image[None], name, severity, edition=edition, keys=keys)
   return batching.as_given(_reshaped(levels, (1, *image.shape))[0], given)
+
+
+def _with_draws(
+  image: batching.Image,
+  name: str,
+  severity: object,
+  edition: str,
+  draws: Mapping[str, Any],
+) -> jax.Array:
+  """Return the picture under given draws: uint8 `[H, W, 3]`."""
+  level, plugin = spec.check_severity(severity), plugins.picture(name)
+  plugins.check_size(name, edition, image.shape, None)
+  if plugin.accept is None:
+    raise errors.UserError(
+      f"{name} takes no draws; those of the sets c_bar and c_bar_cifar do. Use"
+      " key= or seed=."
+    )
+  row = spec.edition(edition).row(plugin.severities)[level - 1]
+  side = max(image.shape[:2])
+  accepted = plugin.accept(given_draws.Draws(name, level, draws), row, side)
+  rows, fixed = tables(name, edition)
+  levels = _compiled_with_draws(name, spec.edition(edition))(
+    image, accepted, jnp.int32(level), rows, fixed
+  )
+  return levels.reshape(image.shape)
+
+
+@functools.cache
+def _compiled_with_draws(
+  name: str, variant: spec.Edition
+) -> Callable[..., jax.Array]:
+  plugin = plugins.picture(name)
+
+  def apply(
+    image: jax.Array,
+    draws: Any,
+    severity: jax.Array,
+    rows: Mapping[str, jax.Array],
+    fixed: Mapping[str, jax.Array],
+  ) -> jax.Array:
+    size = layout.valid_size(image.shape, None)
+    table = {**select(rows, severity), **fixed}
+    no_key = jnp.zeros(2, jnp.uint32)
+    scene = plugins.Scene(image, size, table, variant, no_key)
+    return layout.to_uint8(layout.flat(plugin.apply(scene, draws)))
+
+  return jax.jit(apply)
 
 
 def corrupt_in_canvas(
@@ -198,6 +260,7 @@ def corrupt_flat(
   if edition is None:
     return _of_each_size(images, name, level, keys, sizes)
   variant = spec.edition(edition)
+  plugins.check_size(name, edition, images.shape[1:], sizes)
   rows, fixed = tables(name, edition)
   traced = any(isinstance(v, jax.core.Tracer) for v in (level, sizes))
   run_batch = _compiled(name, variant, traced)

@@ -1,0 +1,215 @@
+"""The C-bar corruptions against the authors' pixels, given their draws.
+
+`ROBUST_TFDS_GOLDEN_C_BAR` names another folder of the same layout. Its README says
+how the expected values were made, and which differences float32 makes.
+"""
+
+import json
+import os
+import pathlib
+import unittest
+
+import numpy as np
+import pytest
+from absl.testing import absltest, parameterized
+from PIL import Image
+
+from robust_tfds import conditions, corruptions, errors
+from tests import shared_data
+
+_SHARED = os.environ.get("ROBUST_TFDS_SHARED", "../shared")
+FOLDER = pathlib.Path(
+  os.environ.get("ROBUST_TFDS_GOLDEN_C_BAR") or f"{_SHARED}/golden/c_bar"
+)
+_SETS = {"imagenet224": ("imagenet", 224), "cifar32": ("cifar10", 32)}
+_PLANES = {"blue_noise_sample": 1, "brownish_noise": 3}
+_SHARE = 0.999  # of the values differ by at most 1
+_MEAN = 0.02  # levels; rounding in place of truncation would be .5
+
+
+def _manifest():
+  place = FOLDER / "manifest.json"
+  if not place.exists():
+    raise unittest.SkipTest(f"no golden values in {FOLDER}")
+  return json.loads(place.read_text())
+
+
+def _draws(case, stored, side):
+  """Return the authors' draws of a case, by their names."""
+  draws = {
+    **case["params"],
+    **{k: v for k, v in stored.items() if k.startswith("draw_")},
+  }
+  planes = _PLANES.get(case["corruption"])
+  if planes and "draw_phases" not in draws:
+    state = np.random.RandomState(draws["seed"])
+    shape = side, side // 2
+    draws["draw_phases"] = np.stack(
+      [state.uniform(0, 2 * np.pi, shape) for _ in range(planes)]
+    )
+  return draws
+
+
+def _load(case):
+  with np.load(FOLDER / case["file"]) as file:
+    return {name: file[name] for name in file.files}
+
+
+def _corrupted(case, edition, side):
+  """Return the picture under the authors' draws, and what was stored."""
+  picture = FOLDER / "inputs" / f"{case['picture']}_{side}.png"
+  image, stored = np.array(Image.open(picture).convert("RGB")), _load(case)
+  got = corruptions.corrupt(
+    image,
+    case["corruption"],
+    case["severity"],
+    edition=edition,
+    draws=_draws(case, stored, side),
+  )
+  return np.asarray(got).astype(int), stored
+
+
+class GoldenTest(parameterized.TestCase):
+  """Every case of the folder."""
+
+  @parameterized.parameters(*_SETS)
+  def test_every_case(self, name):
+    edition, side = _SETS[name]
+    for case in _manifest()[name]:
+      with self.subTest(case["file"]):
+        got, stored = _corrupted(case, edition, side)
+        if "output" in stored:
+          parts = [(got, stored["output"])]
+        else:
+          parts = [
+            (got[:56, :56], stored["crop_top_left_56"]),
+            (got[-56:, -56:], stored["crop_bottom_right_56"]),
+          ]
+          blocks = got.reshape(14, 16, 14, 16, 3).mean((1, 3))
+          away = np.abs(blocks - stored["block_mean16"]).mean()
+          self.assertLess(away, _MEAN)
+        d = np.concatenate([(a - b.astype(int)).ravel() for a, b in parts])
+        self.assertGreaterEqual(np.mean(np.abs(d) <= 1), _SHARE)
+        self.assertLess(abs(d.mean()), _MEAN)
+
+
+class StatisticsTest(parameterized.TestCase):
+  """With our own draws: within 4 standard errors of the authors' statistics."""
+
+  _DRAWS = 8
+
+  @parameterized.parameters(*_SETS)
+  @pytest.mark.slow
+  def test_every_corruption(self, name):
+    edition, side = _SETS[name]
+    _manifest()
+    stats = json.loads((FOLDER / "stats.json").read_text())
+    pictures = _pictures(stats["pictures"], side)
+    for corruption, by_severity in stats["port"][name].items():
+      for severity, expected in by_severity.items():
+        with self.subTest(f"{corruption} {severity}"):
+          own = _own_statistics(
+            pictures, corruption, int(severity), edition, self._DRAWS
+          )
+          for key, want in expected.items():
+            if key != "n":
+              self._check(key, own[key], want, expected["n"], len(pictures))
+
+  def _check(self, key, own, want, counts, pictures):
+    mean, spread = want
+    draws = 1 / (pictures * self._DRAWS) + 1 / (counts[0] * counts[1])
+    bound = 4 * (spread or 0) * draws**0.5 + 0.005 * abs(mean)
+    self.assertLessEqual(abs(own - mean), bound + 1e-3, key)
+
+
+def _pictures(names, side):
+  """Return photographs as the goldens' inputs were made: uint8 `[N, S, S, 3]`."""
+  folder = shared_data.path("data", "imagenet_samples")
+  out = []
+  for name in names:
+    picture = Image.open(folder / name).convert("RGB")
+    scale = 256 / min(picture.size)
+    size = [
+      256 if n == min(picture.size) else int(n * scale) for n in picture.size
+    ]
+    picture = picture.resize(size, Image.Resampling.BILINEAR)
+    left, top = ((n - 224) // 2 for n in picture.size)
+    picture = picture.crop((left, top, left + 224, top + 224))
+    if side == 32:
+      picture = picture.resize((32, 32), Image.Resampling.BOX)
+    out.append(np.array(picture))
+  return np.stack(out)
+
+
+def _own_statistics(pictures, name, severity, edition, draws):
+  """Return the goldens' statistics of pictures under our own draws."""
+  images = np.tile(pictures, (draws, 1, 1, 1))
+  ids = [str(i) for i in range(len(images))]
+  keys = conditions.raw_keys(0, "statistics", name, severity, ids)
+  after = np.asarray(
+    corruptions.corrupt_batch(
+      images, name, severity, edition=edition, keys=keys
+    )
+  )
+  o, a = after.astype(np.float64), images.astype(np.float64)
+  out = {}
+  for channel, letter in enumerate("rgb"):
+    out[f"mean_{letter}"] = o[..., channel].mean()
+    out[f"std_{letter}"] = o[..., channel].std((1, 2)).mean()
+  away = o - a
+  return {
+    **out,
+    "mad": np.abs(away).mean(),
+    "rmse": np.sqrt((away**2).mean((1, 2, 3))).mean(),
+    "changed": (away != 0).mean(),
+    "zeros": (after == 0).mean(),
+    "full": (after == 255).mean(),
+  }
+
+
+class DrawsTest(parameterized.TestCase):
+  """Given draws are checked by name, shape and severity."""
+
+  _FREQUENCY = {"freq": [0.5, 0.1], "phase": 0.2, "intensity": 39.2}
+
+  def _corrupt(self, **changes):
+    draws = {**self._FREQUENCY, **changes}
+    draws = {k: v for k, v in draws.items() if v is not None}
+    image = np.full((224, 224, 3), 128, np.uint8)
+    return corruptions.corrupt(
+      image, "single_frequency_greyscale", 3, draws=draws
+    )
+
+  def test_accepted(self):
+    self.assertEqual(np.asarray(self._corrupt()).shape, (224, 224, 3))
+    self._corrupt(intensity=None)  # the severity has it
+
+  @parameterized.parameters(
+    ({"freq": None}, "need 'freq', got phase, intensity"),
+    ({"freq": [1.0, 2.0, 3.0]}, r"'freq' must be numbers of shape \[2\]"),
+    ({"phase": "x"}, "'phase' must be numbers"),
+    ({"intensity": 19.6}, r"'intensity' is 19.6, but severity 3 has 39.2"),
+  )
+  def test_refused(self, changes, message):
+    with self.assertRaisesRegex(errors.UserError, message):
+      self._corrupt(**changes)
+
+  def test_of_corruptions_without(self):
+    image = np.zeros((224, 224, 3), np.uint8)
+    with self.assertRaisesRegex(errors.UserError, "fog takes no draws"):
+      corruptions.corrupt(image, "fog", 3, draws={})
+    with self.assertRaisesRegex(errors.UserError, "draws and another"):
+      corruptions.corrupt(image, "fog", 3, draws={}, seed=0)
+
+
+class NamesTest(absltest.TestCase):
+  def test_both_sets(self):
+    sets = [corruptions.names(s) for s in ("c_bar", "c_bar_cifar")]
+    self.assertEqual([len(s) for s in sets], [10, 10])
+    self.assertLen(set(sets[0]) & set(sets[1]), 5)
+    self.assertLen(corruptions.names("all"), 19)
+    self.assertEqual(sets[0][:2], ("blue_noise_sample", "plasma_noise"))
+
+
+if __name__ == "__main__":
+  absltest.main()
