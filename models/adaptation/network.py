@@ -176,9 +176,8 @@ class _BatchNorm(nnx.Module):
     layer: Any = self.layer
     rule, path, moved = self._call
     wide = x.astype(jnp.promote_types(x.dtype, jnp.float32))
-    axes = tuple(range(x.ndim - 1))
-    mean = wide.mean(axes)
-    var = jnp.square(wide - mean).mean(axes)
+    mean = _mean(wide)
+    var = _mean(jnp.square(wide - mean))
     running = Moments(layer.mean[...], layer.var[...])
     count = x.size // x.shape[-1]
     used, after = rule(running, Moments(mean, var), count)
@@ -190,3 +189,10 @@ class _BatchNorm(nnx.Module):
       if isinstance(value, nnx.Variable):
         wide = operation(wide, value[...])
     return wide.astype(x.dtype)
+
+
+def _mean(x: jax.Array) -> jax.Array:
+  """Return the mean of each channel, an axis at a time: less is rounded away."""
+  for axis in reversed(range(x.ndim - 1)):
+    x = x.mean(axis)
+  return x
