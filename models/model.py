@@ -147,6 +147,22 @@ class Model(abc.ABC):
     arguments.check_pixels(self.name, pixels.dtype)
     return pixels
 
+  def merge(self, variables: Any) -> Any:
+    """Return the network with these variables: an `nnx.Module`, to be opened.
+
+    Raises:
+      UserError: it cannot be opened (the default): it is a function, or a program.
+    """
+    del variables
+    raise errors.UserError(
+      f"{self.name} ({type(self).__name__}) shows no layers: a network of"
+      " models.names() or an nnx module does."
+    )
+
+  def answer(self, network: Any, pixels: jax.Array) -> jax.Array:
+    """Return the logits of a network from `merge`, for preprocessed pixels."""
+    return network(pixels)
+
   def apply_train(
     self,
     variables: Any,
@@ -400,9 +416,9 @@ class Classifier(NetworkModel):
     self.check_capture(capture)
     network = self.merge(variables)
     if capture is None:
-      return self._logits(network, pixels)
+      return self.answer(network, pixels)
     kept = capture_lib.Capture(network, capture, self.spec.num_classes)
-    logits = self._logits(network, pixels)
+    logits = self.answer(network, pixels)
     return logits, kept.pooled(len(pixels))
 
   def apply_train(
@@ -443,10 +459,11 @@ class Classifier(NetworkModel):
     network = self.in_train_mode(
       variables, drawn, frozen_norms=frozen_norms, stages=frozen_stages
     )
-    logits = self._logits(network, pixels)
+    logits = self.answer(network, pixels)
     return logits, self.replace_statistics(variables, network)
 
-  def _logits(self, network: Any, pixels: jax.Array) -> jax.Array:
+  def answer(self, network: Any, pixels: jax.Array) -> jax.Array:
+    """Return float32 logits of a network from `merge`."""
     precision = "highest" if self.dtype == "float32" else "default"
     with jax.default_matmul_precision(precision):
       logits = network(pixels.astype(self.dtype))

@@ -1,0 +1,216 @@
+"""What all adaptation methods share: their state, optimizers and losses."""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import optax
+
+from models.adaptation import network
+from models.model import Model
+from robust_tfds import errors
+
+# A pytree of arrays with text as keys, which can be stored as it is.
+State = dict[str, Any]
+Draws = Mapping[str, Any]
+
+
+@dataclasses.dataclass(frozen=True)
+class Optimizer:
+  """An optimizer as torch has it, without weight decay.
+
+  Attributes:
+    kind: `sgd` or `adam` (betas .9 and .999, epsilon 1e-8).
+    learning_rate: the step's size.
+    momentum: of SGD.
+    nesterov: of SGD.
+  """
+
+  kind: str
+  learning_rate: float
+  momentum: float = 0.9
+  nesterov: bool = False
+
+  def build(self) -> optax.GradientTransformation:
+    """Return it in optax; UserError for an unknown kind."""
+    if self.kind == "adam":
+      return optax.adam(self.learning_rate)
+    if self.kind == "sgd":
+      return optax.sgd(self.learning_rate, self.momentum, self.nesterov)
+    raise errors.unknown("optimizer", self.kind, ("adam", "sgd"))
+
+
+def published(model: Model) -> str:
+  """Return whose hyperparameters fit a model: those of its number of classes."""
+  classes = model.spec.num_classes
+  if classes >= 200:
+    return "imagenet"
+  return "cifar100" if classes == 100 else "cifar10"
+
+
+@dataclasses.dataclass(frozen=True)
+class Method(abc.ABC):
+  """A method that adapts a model to a stream of test pictures.
+
+  Its functions are pure, and may be jitted. A hyperparameter that is None has the
+  papers' value for the model's number of classes, see `published`.
+
+  Attributes:
+    model: the model, with the weights that it is tested with.
+    needs_clean: whether `init` needs clean pictures.
+    renewed: whether the authors' evaluation makes a new object where others call
+      `reset`.
+  """
+
+  model: Model
+  needs_clean: ClassVar[bool] = False
+  renewed: ClassVar[bool] = False
+
+  def init(self, variables: Any, clean: Any = None) -> State:
+    """Return the state before the first batch.
+
+    Args:
+      variables: the model's variables.
+      clean: pictures that `needs_clean` asks for: uint8 `[N, H, W, 3]`, or a
+        sequence of batches of them.
+
+    Raises:
+      UserError: the model has nothing that this method adapts, a hyperparameter
+        is out of range, or clean pictures are missing.
+    """
+    if self.needs_clean and clean is None:
+      raise errors.UserError(
+        f"{type(self).__name__} needs clean pictures: init(variables, clean=...)."
+      )
+    weights = network.take(variables, self.trained_paths(variables))
+    state = {"variables": variables, "source": weights, **self.fresh(weights)}
+    return {**state, **self.prepare(state, clean)}
+
+  def trained_paths(self, variables: Any) -> list[str]:
+    """Return the paths of what is adapted: here the norms' scales and biases."""
+    return network.affine_paths(network.norms(self.model, variables))
+
+  def fresh(self, weights: network.Weights) -> State:
+    """Return what a new object begins with, beside the source weights."""
+    return {"weights": weights}
+
+  def prepare(self, state: State, clean: Any) -> State:
+    """Return what is computed once, of clean pictures."""
+    del state, clean
+    return {}
+
+  @abc.abstractmethod
+  def step(
+    self,
+    state: State,
+    images: jax.Array,
+    key: jax.Array,
+    draws: Draws | None = None,
+  ) -> tuple[jax.Array, State]:
+    """Answer a batch, and adapt to it.
+
+    Args:
+      state: from `init`, `step` or `reset`.
+      images: uint8 `[B, H, W, 3]`, as the model takes them.
+      key: a JAX key of this batch.
+      draws: random numbers in place of the key's, for methods that draw.
+
+    Returns:
+      Logits `[B, classes]`, and the state after the batch.
+    """
+
+  def reset(self, state: State) -> State:
+    """Return the state as the authors' own reset leaves it."""
+    return {**state, **self.fresh(state["source"])}
+
+  def renew(self, state: State) -> State:
+    """Return the state as of a new object with the same source."""
+    return {**state, **self.fresh(state["source"])}
+
+  def logits(
+    self, state: State, weights: network.Weights, images: jax.Array
+  ) -> jax.Array:
+    """Return logits with some weights, batch norms by the batch."""
+    variables = network.put(state["variables"], weights)
+    return network.forward(self.model, variables, images)[0]
+
+
+@dataclasses.dataclass(frozen=True)
+class Learner(Method):
+  """A method that trains some weights by gradients.
+
+  Attributes:
+    optimizer: None: the papers', see `OPTIMIZERS`.
+    OPTIMIZERS: the papers' optimizers by `published`.
+  """
+
+  optimizer: Optimizer | Mapping[str, Any] | None = None
+  OPTIMIZERS: ClassVar[Mapping[str, Optimizer]] = {}
+
+  def transformation(self) -> optax.GradientTransformation:
+    """Return the optimizer in optax."""
+    chosen = self.optimizer
+    if chosen is None:
+      chosen = self.OPTIMIZERS[published(self.model)]
+    if not isinstance(chosen, Optimizer):
+      chosen = Optimizer(**chosen)
+    return chosen.build()
+
+  def fresh(self, weights: network.Weights) -> State:
+    """Return the source weights and an optimizer that has seen nothing."""
+    return {
+      "weights": weights,
+      "optimizer": self.transformation().init(weights),
+      "backward": jnp.zeros((), jnp.int32),
+    }
+
+  def update(self, state: State, gradient: network.Weights) -> State:
+    """Return the weights and the optimizer after a step along a gradient."""
+    changes, optimizer = self.transformation().update(
+      gradient, state["optimizer"], state["weights"]
+    )
+    weights = optax.apply_updates(state["weights"], changes)
+    return {"weights": weights, "optimizer": optimizer}
+
+
+SGD = Optimizer("sgd", 2.5e-4)
+ADAM = Optimizer("adam", 1e-3)
+
+
+def entropy(logits: jax.Array) -> jax.Array:
+  """Return the entropy of each softmax in nats, `[B]`."""
+  logs = jax.nn.log_softmax(logits)
+  return -(jnp.exp(logs) * logs).sum(-1)
+
+
+def cross_entropy(target: jax.Array, logits: jax.Array) -> jax.Array:
+  """Return the cross-entropy of softmaxes to softmaxes of logits, `[B]`."""
+  return -(jax.nn.softmax(target) * jax.nn.log_softmax(logits)).sum(-1)
+
+
+def mean_where(values: jax.Array, chosen: jax.Array) -> jax.Array:
+  """Return the mean of chosen values; 0, with gradient 0, where none is."""
+  total = jnp.where(chosen, values, 0).sum()
+  return total / jnp.maximum(chosen.sum(), 1)
+
+
+def where(condition: jax.Array, new: Any, old: Any) -> Any:
+  """Return one of two trees of the same structure."""
+  return jax.tree.map(lambda a, b: jnp.where(condition, a, b), new, old)
+
+
+def batches(pictures: Any, size: int) -> Iterable[jax.Array]:
+  """Return clean pictures in batches, which may be given as such."""
+  if isinstance(pictures, (np.ndarray, jax.Array)):
+    starts = range(0, len(pictures), size)
+    return [jnp.asarray(pictures[i : i + size]) for i in starts]
+  return [jnp.asarray(batch) for batch in pictures]
+
+
+Loss = Callable[[network.Weights], tuple[jax.Array, Any]]

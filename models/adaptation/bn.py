@@ -1,0 +1,60 @@
+"""Batch normalisation by the statistics of each test batch.
+
+Schneider et al. 2020 (arXiv:2006.16971) and Nado et al. 2020 (arXiv:2006.10963);
+`norm.py` of DequanWang/tent: the biased variance, as in torch's train mode.
+"""
+
+import dataclasses
+from typing import Any
+
+import jax
+
+from models.adaptation import base, network
+from robust_tfds import errors
+
+
+@dataclasses.dataclass(frozen=True)
+class BatchStatistics(base.Method):
+  """A method that changes what batch norms normalise by, and trains nothing."""
+
+  def trained_paths(self, variables: Any) -> list[str]:
+    """Return the paths of the running moments.
+
+    Raises:
+      UserError: the model has no batch norms.
+    """
+    found = network.norms(self.model, variables)
+    paths = [
+      f"{path}/{moment}"
+      for path, layer in found.items()
+      if isinstance(layer, network.BATCH_NORMS)
+      for moment in ("mean", "var")
+    ]
+    if not paths:
+      raise errors.UserError(
+        f"{self.model.name} has no batch norms, whose statistics this method"
+        " adapts. LayerNorm and GroupNorm have none: use tent, eata or sar."
+      )
+    return paths
+
+  def rule(
+    self, running: network.Moments, found: network.Moments, count: int
+  ) -> tuple[network.Moments, network.Moments]:
+    """Return what a batch norm uses and keeps: here the batch's moments."""
+    return network.batch(running, found, count)
+
+  def step(
+    self,
+    state: base.State,
+    images: jax.Array,
+    key: jax.Array,
+    draws: base.Draws | None = None,
+  ) -> tuple[jax.Array, base.State]:
+    """Answer a batch, see the base class."""
+    del key, draws
+    variables = network.put(state["variables"], state["weights"])
+    logits, moved = network.forward(self.model, variables, images, self.rule)
+    return logits, {**state, "weights": moved}
+
+
+METHOD = BatchStatistics

@@ -1,0 +1,56 @@
+"""RDumb: ETA that starts anew every 1,000 batches.
+
+Press et al. 2023 (arXiv:2306.05401), oripress/CCC: weights, optimizer and moving
+mean are the source's again.
+"""
+
+import dataclasses
+
+import jax
+import jax.numpy as jnp
+
+from models.adaptation import base, eta, network
+from robust_tfds import errors
+
+
+@dataclasses.dataclass(frozen=True)
+class RDumb(eta.Eta):
+  """ETA with periodic resets.
+
+  Attributes:
+    every: batches between two resets.
+  """
+
+  every: int = 1000
+
+  def __post_init__(self) -> None:
+    """Refuses a period below one batch."""
+    if self.every < 1:
+      raise errors.UserError(f"every must be at least 1, got {self.every}.")
+
+  def fresh(self, weights: network.Weights) -> base.State:
+    """Return the state of a new object."""
+    return {**super().fresh(weights), "batches": jnp.zeros((), jnp.int32)}
+
+  def reset(self, state: base.State) -> base.State:
+    """Return the state of a new object."""
+    return self.renew(state)
+
+  def step(
+    self,
+    state: base.State,
+    images: jax.Array,
+    key: jax.Array,
+    draws: base.Draws | None = None,
+  ) -> tuple[jax.Array, base.State]:
+    """Answer a batch and adapt, see the base class."""
+    batches, backward = state["batches"], state["backward"]
+    renewed = {**self.fresh(state["source"]), "backward": backward}
+    due = batches % self.every == 0
+    now = {name: state[name] for name in renewed}
+    state = {**state, **base.where(due, renewed, now)}
+    logits, state = super().step(state, images, key, draws)
+    return logits, {**state, "batches": batches + 1}
+
+
+METHOD = RDumb

@@ -1,0 +1,43 @@
+"""RPL: robust pseudo-labelling by the generalised cross-entropy.
+
+Rusak et al. 2022 (arXiv:2104.12928): the batch's own hard labels, q = .8.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import ClassVar
+
+import jax
+
+from models.adaptation import base, tent
+from robust_tfds import errors
+
+
+@dataclasses.dataclass(frozen=True)
+class RobustPseudoLabels(tent.Tent):
+  """Tent with the generalised cross-entropy to the most probable class.
+
+  Attributes:
+    q: between 0 (cross-entropy) and 1 (mean absolute error).
+  """
+
+  q: float = 0.8
+  OPTIMIZERS: ClassVar[Mapping[str, base.Optimizer]] = {
+    "imagenet": base.Optimizer("sgd", 5e-4),
+    "cifar10": base.ADAM,
+    "cifar100": base.ADAM,
+  }
+
+  def __post_init__(self) -> None:
+    """Refuses a q outside its range."""
+    super().__post_init__()
+    if not 0 < self.q <= 1:
+      raise errors.UserError(f"q must be above 0 and at most 1, got {self.q}.")
+
+  def loss(self, logits: jax.Array) -> jax.Array:
+    """Return the generalised cross-entropy of a batch's logits."""
+    top = jax.nn.softmax(logits).max(-1)
+    return ((1 - top**self.q) / self.q).mean()
+
+
+METHOD = RobustPseudoLabels

@@ -1,0 +1,64 @@
+"""Tent: the mean entropy of each batch, minimised over the norms' affine weights.
+
+Wang et al. 2021 (arXiv:2006.10726), DequanWang/tent: the logits returned are those
+before the step.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from models.adaptation import base, network
+from robust_tfds import errors
+
+
+@dataclasses.dataclass(frozen=True)
+class Tent(base.Learner):
+  """Entropy minimisation.
+
+  Attributes:
+    steps: gradient steps a batch.
+  """
+
+  steps: int = 1
+  OPTIMIZERS: ClassVar[Mapping[str, base.Optimizer]] = {
+    "imagenet": base.SGD,
+    "cifar10": base.ADAM,
+    "cifar100": base.ADAM,
+  }
+
+  def __post_init__(self) -> None:
+    """Refuses less than one step."""
+    if self.steps < 1:
+      raise errors.UserError(f"steps must be at least 1, got {self.steps}.")
+
+  def loss(self, logits: jax.Array) -> jax.Array:
+    """Return the loss of a batch's logits."""
+    return base.entropy(logits).mean()
+
+  def step(
+    self,
+    state: base.State,
+    images: jax.Array,
+    key: jax.Array,
+    draws: base.Draws | None = None,
+  ) -> tuple[jax.Array, base.State]:
+    """Answer a batch and adapt, see the base class."""
+    del key, draws
+
+    def loss(weights: network.Weights) -> tuple[jax.Array, jax.Array]:
+      logits = self.logits(state, weights, images)
+      return self.loss(logits), logits
+
+    logits = jnp.zeros(())
+    for _ in range(self.steps):
+      gradient, logits = jax.grad(loss, has_aux=True)(state["weights"])
+      state = {**state, **self.update(state, gradient)}
+    state["backward"] += self.steps * len(images)
+    return logits, state
+
+
+METHOD = Tent
