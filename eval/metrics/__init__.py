@@ -20,6 +20,7 @@ if TYPE_CHECKING:
   from eval.metrics import natural_labels as natural_labels
   from eval.metrics import pm_k as pm_k
   from eval.metrics import purity as purity
+  from eval.metrics import segmentation as segmentation
   from eval.metrics import stability as stability
 
 __all__ = (
@@ -33,6 +34,7 @@ __all__ = (
   "natural_labels",
   "pm_k",
   "purity",
+  "segmentation",
   "stability",
 )
 

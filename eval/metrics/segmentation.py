@@ -1,0 +1,234 @@
+"""Semantic segmentation: IoU over a set of pictures, and degradation under
+corruption.
+
+Every number comes from sums of pixels over the whole set, never from a mean over
+pictures. docs/evidence/specs/segmentation.md; the degradations are those of
+Kamann & Rother 2020 (arXiv:1908.05005), section 4.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from eval.metrics import rates
+from robust_tfds import errors
+
+_NAN = float("nan")
+_ZERO = 1e-12  # a sum up to this is 0 except for rounding
+IGNORE = 255  # the label of pixels that no benchmark counts
+# Columns of `areas`.
+INTERSECTION, UNION, LABELLED = range(3)
+
+
+class Summary(NamedTuple):
+  """The metrics of a set of pictures, fractions; nan where nothing is labelled.
+
+  Attributes:
+    iou: by class, float64 `[classes]`; nan where a class is in neither truth nor
+      prediction.
+    miou: mean IoU over the classes that have one.
+    aacc: share of the labelled pixels that are right.
+    macc: mean over the classes with labelled pixels of the share that is right.
+  """
+
+  iou: np.ndarray
+  miou: float
+  aacc: float
+  macc: float
+
+
+class Degradation(NamedTuple):
+  """How much a model loses under corruption, fractions.
+
+  Attributes:
+    cd: corruption degradation by corruption: the sum over severities of
+      1 - mIoU, over the reference's.
+    rcd: relative corruption degradation: the sum of what mIoU loses, over what
+      the reference loses; nan where the reference loses nothing.
+    mcd: mean of `cd`.
+    mrcd: mean of `rcd` over the corruptions that have one.
+    mean_miou: mean over corruptions of the mean mIoU over severities.
+    retention: `mean_miou` over the clean mIoU.
+    gam: the smallest mean mIoU of a corruption.
+  """
+
+  cd: dict[str, float]
+  rcd: dict[str, float]
+  mcd: float
+  mrcd: float
+  mean_miou: float
+  retention: float
+  gam: float
+
+
+def confusion(
+  truth: np.typing.ArrayLike,
+  predicted: np.typing.ArrayLike,
+  num_classes: int,
+  ignore: int = IGNORE,
+) -> np.ndarray:
+  """Count the pixels of each pair of classes.
+
+  Args:
+    truth: class ids, integers `[H, W]`, or `ignore`.
+    predicted: class ids of the same shape; those under ignored pixels do not
+      count, whatever they are.
+    num_classes: number of classes.
+    ignore: the label of pixels that do not count.
+
+  Returns:
+    int64 `[num_classes, num_classes]`: rows are the truth, columns the
+    predictions.
+
+  Raises:
+    UserError: the shapes differ, an array has no integers, or an id is no class.
+
+  >>> confusion([[0, 1], [1, 255]], [[0, 0], [1, 7]], num_classes=2)
+  array([[1, 0],
+         [1, 1]])
+  """
+  truth, predicted = np.asarray(truth), np.asarray(predicted)
+  for what, ids in (("truth", truth), ("predicted", predicted)):
+    if ids.dtype.kind not in "iu":
+      raise errors.UserError(
+        f"{what} must be class ids, integers; got {ids.dtype}."
+      )
+  if truth.shape != predicted.shape:
+    raise errors.UserError(
+      f"truth {list(truth.shape)} and predicted {list(predicted.shape)} have"
+      " different shapes. Resize the prediction to the mask."
+    )
+  counted = truth != ignore
+  # int64: ids of uint8 would wrap below.
+  pairs = [ids[counted].astype(np.int64) for ids in (truth, predicted)]
+  for what, ids in zip(("truth", "predicted"), pairs, strict=True):
+    outside = (ids < 0) | (ids >= num_classes)
+    if outside.any():
+      raise errors.UserError(
+        f"{what} holds the id {ids[outside][0]}, expected 0 to {num_classes - 1}"
+        + (f", or {ignore} for ignored pixels." if what == "truth" else ".")
+      )
+  flat = num_classes * pairs[0] + pairs[1]
+  counts = np.bincount(flat, minlength=num_classes**2)
+  return counts.reshape(num_classes, num_classes).astype(np.int64)
+
+
+def areas(matrix: np.ndarray) -> np.ndarray:
+  """Return intersection, union and labelled pixels by class.
+
+  Args:
+    matrix: confusions, int64 `[..., classes, classes]`.
+
+  Returns:
+    int64 `[..., classes, 3]`; those of several pictures add up.
+  """
+  right = np.diagonal(matrix, axis1=-2, axis2=-1)
+  labelled, predicted = matrix.sum(-1), matrix.sum(-2)
+  return np.stack([right, labelled + predicted - right, labelled], axis=-1)
+
+
+def summarize(matrix: np.typing.ArrayLike) -> Summary:
+  """Summarize a confusion of a whole set.
+
+  Args:
+    matrix: as from `confusion`, summed over the pictures.
+
+  >>> summary = summarize([[1, 0], [1, 1]])
+  >>> summary.iou.tolist(), summary.miou
+  ([0.5, 0.5], 0.5)
+  """
+  return from_areas(areas(np.asarray(matrix, np.int64)))
+
+
+def from_areas(total: np.ndarray) -> Summary:
+  """Summarize areas of a whole set, int64 `[classes, 3]`, see `areas`."""
+  right, union, labelled = np.moveaxis(total, -1, 0)
+  iou, accuracy = rates.ratio(right, union), rates.ratio(right, labelled)
+  return Summary(
+    iou,
+    _mean(iou),
+    float(rates.ratio(right.sum(), labelled.sum())),
+    _mean(accuracy),
+  )
+
+
+def degradation(
+  cells: Mapping[str, Sequence[float]],
+  clean: float,
+  reference: Mapping[str, Sequence[float]],
+  reference_clean: float,
+) -> Degradation:
+  """Compute how much a model loses under corruption beside a reference.
+
+  Args:
+    cells: mIoU by corruption and severity, fractions.
+    clean: mIoU of the clean pictures.
+    reference: mIoU of the reference under the same corruptions and severities.
+    reference_clean: mIoU of the reference on the clean pictures.
+
+  Raises:
+    UserError: the reference lacks a corruption or severity, there are no
+      corruptions, or a value is no fraction.
+
+  >>> d = degradation({"fog": [0.7, 0.6]}, 0.8, {"fog": [0.6, 0.5]}, 0.7)
+  >>> round(d.cd["fog"], 4), round(d.rcd["fog"], 4), round(d.gam, 4)
+  (0.7778, 1.0, 0.65)
+  """
+  _check(cells, clean, reference, reference_clean)
+  cd, rcd, means = {}, {}, {}
+  for name, of_name in cells.items():
+    ours, theirs = (np.array(v, np.float64) for v in (of_name, reference[name]))
+    cd[name] = float(rates.ratio((1 - ours).sum(), (1 - theirs).sum()))
+    lost, reference_lost = (
+      (clean - ours).sum(),
+      (reference_clean - theirs).sum(),
+    )
+    # Of the sign that it has: a reference may gain, as under brightness.
+    known = abs(reference_lost) > _ZERO
+    rcd[name] = float(lost / reference_lost) if known else _NAN
+    means[name] = float(ours.mean())
+  mean = float(np.mean([*means.values()]))
+  return Degradation(
+    cd,
+    rcd,
+    _mean(np.array([*cd.values()])),
+    _mean(np.array([*rcd.values()])),
+    mean,
+    float(rates.ratio(mean, clean)),
+    min(means.values()),
+  )
+
+
+def _check(
+  cells: Mapping[str, Sequence[float]],
+  clean: float,
+  reference: Mapping[str, Sequence[float]],
+  reference_clean: float,
+) -> None:
+  if not cells:
+    raise errors.UserError(
+      "cells: got no corruptions, expected mIoU by corruption and severity."
+    )
+  for name, of_name in cells.items():
+    severities = len(reference.get(name, ()))
+    if severities != len(of_name):
+      raise errors.UserError(
+        f"{name}: the reference has {severities} severities, expected"
+        f" {len(of_name)} as the model has."
+      )
+  every = [clean, reference_clean]
+  every += [
+    v for c in (cells, reference) for of_name in c.values() for v in of_name
+  ]
+  for value in every:
+    if not 0 <= value <= 1:
+      raise errors.UserError(
+        f"mIoU must be a fraction, 0 to 1; got {value}. Divide percent by 100."
+      )
+
+
+def _mean(values: np.ndarray) -> float:
+  """Return the mean of the values that are numbers; nan if there are none."""
+  known = values[~np.isnan(values)]
+  return float(known.mean()) if known.size else _NAN
