@@ -621,15 +621,16 @@ PICTURES = Family(
       Row("saturate", "digital", "extra"),
       *_rows(
         "noise",
-        "blue_noise_sample plasma_noise cocentric_sine_waves"
-        " single_frequency_greyscale brownish_noise perlin_noise",
+        "plasma_noise brownish_noise perlin_noise",
         "c_bar",
       ),
       *_rows("blur", "circular_motion_blur", "c_bar"),
       *_rows(
         "digital",
-        "checkerboard_cutout sparkles inverse_sparkles caustic_refraction lines"
-        " pinch_and_twirl ripple transverse_chromatic_abberation",
+        "blue_noise_sample checkerboard_cutout cocentric_sine_waves"
+        " single_frequency_greyscale sparkles inverse_sparkles"
+        " caustic_refraction lines pinch_and_twirl ripple"
+        " transverse_chromatic_abberation",
         "c_bar",
       ),
     ),

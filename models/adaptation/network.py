@@ -73,7 +73,7 @@ def norms(model: Model, variables: Any) -> dict[str, nnx.Module]:
     UserError: the model cannot be opened (it runs on the host, or is a compiled
       program), or it has no norm layers.
   """
-  found = {
+  found: dict[str, nnx.Module] = {
     "/".join(map(str, path)): layer
     for path, layer in nnx.iter_modules(model.merge(variables))
     if isinstance(layer, (*BATCH_NORMS, *OTHER_NORMS))

@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
-import optax
 
 from models.adaptation import base, network
 
@@ -88,7 +87,8 @@ class Sar(base.Learner):
     gradient = jax.value_and_grad(loss, has_aux=True)
     every = jnp.ones(len(images), bool)
     (_, (logits, reliable)), first = gradient(state["weights"], every)
-    climb = self.rho / (optax.global_norm(first) + _TINY)
+    norm = jnp.sqrt(sum((g * g).sum() for g in first.values()))
+    climb = self.rho / (norm + _TINY)
     higher = jax.tree.map(lambda w, g: w + climb * g, state["weights"], first)
     (second, (_, kept)), slope = gradient(higher, reliable)
     before = state["loss"]

@@ -1,7 +1,7 @@
 """CoTTA's augmented views: one random change for all pictures of a batch.
 
 Colour, a small affine map, a blur, a flip and noise, in this order, with the
-ranges of `cifar/my_transforms.py` of qinenergy/cotta.
+ranges of the CIFAR code of qinenergy/cotta.
 
 DEVIATION: a view is rounded to 8 bits, as networks take pictures; the noise alone
 is larger.

@@ -90,8 +90,8 @@ def corrupt(
         "corrupt takes key=, seed= or draws=, got draws and another. Draws"
         " decide all that a key would."
       )
-    done = _with_draws(image, name, severity, edition, draws)
-    return batching.as_given(done, given)
+    drawn = _with_draws(image, name, severity, edition, draws)
+    return batching.as_given(drawn, given)
   keys = seeding.picture_key(key, seed, name, severity)[None]
   if edition == "any" and not isinstance(image, jax.core.Tracer):
     # Any size without recompiling: the size travels as data.

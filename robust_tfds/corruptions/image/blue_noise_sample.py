@@ -1,6 +1,6 @@
 """Blue noise sample: black holes, scattered evenly.
 
-docs/evidence/specs/imagenet_c_bar.md section 3.7.
+docs/evidence/specs/imagenet_c_bar.md section 3 (7).
 """
 
 import jax
@@ -34,7 +34,7 @@ def apply(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
   return layout.interleave(field.levels(scene.image) * shown)
 
 
-def accept(values: given.Draws, severity: float, side: int) -> jax.Array:
+def accept(values: given.Draws, severity: float, side: int) -> np.ndarray:
   """Return given draws in the form of `draw`."""
   values.agree("threshold", severity * _STEP - _LOWEST)
   return values.floats("draw_phases", 1, side, side // 2)

@@ -1,6 +1,6 @@
 """Brownish noise: coarse coloured noise with a falling spectrum.
 
-docs/evidence/specs/imagenet_c_bar.md section 3.8.
+docs/evidence/specs/imagenet_c_bar.md section 3 (8).
 """
 
 import jax
@@ -35,7 +35,7 @@ def apply(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
   return field.add(scene.image, scene.table["intensity"] * noise)
 
 
-def accept(values: given.Draws, severity: float, side: int) -> jax.Array:
+def accept(values: given.Draws, severity: float, side: int) -> np.ndarray:
   """Return given draws in the form of `draw`."""
   values.agree("intensity", severity * _HIGHEST / 10)
   return values.floats("draw_phases", 3, side, side // 2)

@@ -1,6 +1,6 @@
 """Caustic refraction: the picture under moving water, bent and lit.
 
-docs/evidence/specs/imagenet_c_bar.md section 3.10.
+docs/evidence/specs/imagenet_c_bar.md section 3 (10).
 """
 
 import jax

@@ -1,6 +1,6 @@
 """Checkerboard cutout: a turned chequered board with some fields grey.
 
-docs/evidence/specs/imagenet_c_bar.md section 3.9.
+docs/evidence/specs/imagenet_c_bar.md section 3 (9).
 """
 
 import jax

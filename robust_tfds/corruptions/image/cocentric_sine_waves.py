@@ -1,6 +1,6 @@
 """Cocentric sine waves: rings with a wavy edge around a random point.
 
-docs/evidence/specs/imagenet_c_bar.md section 3.2; the authors' spelling.
+docs/evidence/specs/imagenet_c_bar.md section 3 (2); the authors' spelling.
 """
 
 import jax

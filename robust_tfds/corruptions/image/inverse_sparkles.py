@@ -1,6 +1,6 @@
 """Inverse sparkles: the picture shows through one star, the rest is white.
 
-docs/evidence/specs/imagenet_c_bar.md section 3.5.
+docs/evidence/specs/imagenet_c_bar.md section 3 (5).
 """
 
 import jax

@@ -1,6 +1,6 @@
 """Perlin noise: grey turbulence of five octaves over the picture.
 
-docs/evidence/specs/imagenet_c_bar.md section 3.6.
+docs/evidence/specs/imagenet_c_bar.md section 3 (6).
 
 DEVIATION: a gradient of length 0 is drawn again (the authors' turns part of one
 picture in 1,000 black), and the permutation is uniform (theirs nearly is).
@@ -48,11 +48,12 @@ def apply(scene: plugins.Scene, draws: dict[str, jax.Array]) -> jax.Array:
   cell_px = field.side(scene.image, scene.size) / _CELLS
   total = jnp.float32(0)
   for octave in _OCTAVES:
-    weights = [
+    rows, columns = (
       _weights(length, octave / cell_px, octave * _CELLS + 2)
       for length in scene.image.shape[:2]
-    ]
-    total += jnp.abs(_noise(*weights, **draws)) / octave
+    )
+    octave_noise = _noise(rows, columns, draws)
+    total += jnp.abs(octave_noise) / octave
   share = scene.table["alpha"]
   value = jnp.clip(0.5 * total + 0.5, 0, 1)
   return field.mix(scene.image, share, share * 255 * value)
@@ -80,8 +81,7 @@ def _weights(
 def _noise(
   rows: tuple[jax.Array, jax.Array],
   columns: tuple[jax.Array, jax.Array],
-  permutation: jax.Array,
-  gradients: jax.Array,
+  draws: dict[str, jax.Array],
 ) -> jax.Array:
   """Return one octave, float32 `[H, W]`.
 
@@ -89,6 +89,7 @@ def _noise(
   have two numbers that are not 0: no order of summation changes it.
   """
   (row, row_away), (column, column_away) = rows, columns
+  permutation, gradients = draws["permutation"], draws["gradients"]
   down = permutation[jnp.arange(row.shape[1]) % _PERIOD]
   at = (down[:, None] + jnp.arange(column.shape[1])) % _PERIOD
   vectors = gradients[permutation[at]]

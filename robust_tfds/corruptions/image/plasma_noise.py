@@ -1,6 +1,6 @@
 """Plasma noise: a smooth colour pattern of nested sines.
 
-docs/evidence/specs/imagenet_c_bar.md section 3.3.
+docs/evidence/specs/imagenet_c_bar.md section 3 (3).
 """
 
 import jax

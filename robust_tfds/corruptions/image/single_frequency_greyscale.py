@@ -1,6 +1,6 @@
 """Single frequency greyscale: one plane wave on all channels.
 
-docs/evidence/specs/imagenet_c_bar.md section 3.1.
+docs/evidence/specs/imagenet_c_bar.md section 3 (1).
 """
 
 import jax

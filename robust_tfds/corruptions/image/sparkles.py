@@ -1,6 +1,6 @@
 """Sparkles: five white stars.
 
-docs/evidence/specs/imagenet_c_bar.md sections 3.4 and 9.
+docs/evidence/specs/imagenet_c_bar.md sections 3 (4) and 9.
 """
 
 import jax
