@@ -3,8 +3,7 @@
 When a cell is written, the facts of its examples go into a separate file
 (`OF_EXAMPLES`, see `eval/cells/files/examples.py`). A cell of another program
 is checked against the schema (`check`). The ranges of values that means are
-computed from are checked whenever a cell is read (`check_ranges`); other checks
-of values are in `eval/submissions/values.py`.
+computed from are checked whenever a cell is read (`check_ranges`).
 """
 
 import dataclasses
