@@ -238,22 +238,7 @@ class Workdir:
         )
     return note
 
-  def split(self, cell: Cell) -> note_lib.Split:
-    """Return the examples of a finished cell, with the hash of their labels.
-
-    Notes of earlier code do not have it; it follows from the examples' columns.
-
-    Raises:
-      DamagedError: see `columns`.
-    """
-    note = self.note(cell)
-    if note.split.labels is not None:
-      return note.split
-    columns = self.of_examples(cell)
-    labels = examples_lib.labels(columns)
-    return note_lib.split_of(note.split.name, columns["example_id"], labels)
-
-  def of_examples(self, cell: Cell) -> dict[str, np.ndarray]:
+  def example_columns(self, cell: Cell) -> dict[str, np.ndarray]:
     """Return the columns of a finished cell that are facts of its examples.
 
     Raises:
@@ -297,7 +282,6 @@ class Workdir:
 
     Args:
       columns: columns of all its rows.
-
       split: name of what was read, see `note.Split`.
 
     Returns:
@@ -321,13 +305,14 @@ class Workdir:
         checked when `columns` reads them.
     """
     notes = {folder: self._note(folder) for folder in self._folders()}
-    for folder, reason in damage.of_other_examples(notes):
+    for folder, reason in damage.find_other_examples(notes):
       raise damage.DamagedError(reason, folder)
     listed = [_cell_of(folder, note) for folder, note in notes.items()]
     labels = self.labels()
     labels += sorted({c.model for c in listed} - set(labels))
     return sorted(
-      listed, key=lambda c: (labels.index(c.model), *place(c.condition), c.seed)
+      listed,
+      key=lambda c: (labels.index(c.model), *sort_key(c.condition), c.seed),
     )
 
   def damaged(self) -> dict[epath.Path, str]:
@@ -368,8 +353,12 @@ class Workdir:
         out[folder] = e.reason
       except errors.UserError as e:
         out[folder] = str(e)
-    of_examples = damage.of_missing_examples(self.examples, notes, check)
-    return {**dict(of_examples), **out, **dict(damage.of_other_examples(notes))}
+    of_examples = damage.find_missing_examples(self.examples, notes, check)
+    return {
+      **dict(of_examples),
+      **out,
+      **dict(damage.find_other_examples(notes)),
+    }
 
   def move_aside(self, path: epath.Path) -> epath.Path:
     """Move a damaged part into `damaged/` and return its new place."""
@@ -490,7 +479,7 @@ def _cell_of(folder: epath.Path, note: note_lib.Note) -> Cell:
     where, sha256 = str(folder / note_lib.FILE), str(settings[cell_facts.OWN])
     own_corruptions.check_noted(where, note.corruption, sha256)
   try:
-    return Cell.of_note(note)
+    return Cell.from_note(note)
   except errors.UserError as e:
     reason = f"{folder / note_lib.FILE}: {e}"
     raise damage.DamagedError(reason, folder) from e
@@ -513,8 +502,8 @@ def labels_of(config: ml_collections.ConfigDict) -> list[str]:
   return list(models_of(config))
 
 
-def place(condition: conditions.Condition) -> tuple[int, int]:
-  """Return a sort key of conditions: clean first, then as in the papers."""
+def sort_key(condition: conditions.Condition) -> tuple[int, int]:
+  """Return the sort key of a condition: clean first, then as in the papers."""
   if condition.clean:
     return -1, 0
   names = conditions.family(condition.kind).names()

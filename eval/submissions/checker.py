@@ -66,7 +66,7 @@ def check(
   files_lib.check(folder, manifest)
   try:
     run = contents.read(folder)
-    account = contents.check(folder, manifest, run)
+    comparison = contents.check(folder, manifest, run)
     rows = _check_table(folder, manifest, run)
   except damage.DamagedError as e:
     raise errors.UserError(f"{e.reason.rstrip('.')}.") from e
@@ -75,12 +75,14 @@ def check(
     from eval.submissions import rerun as rerun_lib
 
     seed = secrets.randbits(_SEED_BITS) if rerun_seed is None else rerun_seed
-    made = rerun_lib.rerun(folder, run, account.trained, rerun, seed, own_data)
+    made = rerun_lib.rerun(
+      folder, run, comparison.trained, rerun, seed, own_data
+    )
     word = f"reproduced, {len(made.cells):,} of {made.total:,} cells"
   sections = {
-    "verified": _verified(manifest, account, rows, made),
-    "not verified": _unverified(manifest, account, made),
-    "stated, not verified": _stated(manifest, account, made),
+    "verified": _verified(manifest, comparison, rows, made),
+    "not verified": _unverified(manifest, comparison, made),
+    "stated, not verified": _user_statements(manifest, comparison, made),
   }
   lines = [f"{word}: {folder}"]
   for heading, listed in sections.items():
@@ -116,39 +118,42 @@ def _check_table(folder: epath.Path, manifest: Manifest, run: Run) -> int:
 
 
 def _verified(
-  manifest: Manifest, account: contents.Account, rows: int, made: Rerun | None
+  manifest: Manifest,
+  comparison: contents.Comparison,
+  rows: int,
+  made: Rerun | None,
 ) -> list[str]:
   total = sum(file.size for file in manifest.files.values())
   out = [
     f"{len(manifest.files):,} files of {total:,} bytes: names, sizes, sha256; no"
     " other file, no link, no pickle",
     f"table.csv: {rows:,} rows, byte for byte from the predictions",
-    f"{account.cells:,} of the {account.planned:,} cells that config.json names:"
+    f"{comparison.cells:,} of the {comparison.planned:,} cells that config.json names:"
     " columns and classes of the task",
-    f"{account.marked:,} fingerprints: those of the facts beside them",
+    f"{comparison.marked:,} fingerprints: those of the facts beside them",
     *(made.verified() if made else ()),
   ]
   out += [
     f"weights of {label}: of the facts' sha256, in the submission"
-    for label in account.trained
+    for label in comparison.trained
   ]
   if made and files_lib.TRUTH[0] in manifest.files:
     out.append("truth.json: the ground truth of the data on this machine")
-  for name in sorted(account.examples):
+  for name in sorted(comparison.examples):
     if made and name in made.datasets:
       out.append(
         f"{name}: its examples and labels, from the data on this machine"
       )
       continue
-    out += filter(None, sorted(e.verified for e in account.examples[name]))
-    implied, count = account.labels.get(name, (0, 0))
+    out += filter(None, sorted(e.verified for e in comparison.examples[name]))
+    implied, count = comparison.labels.get(name, (0, 0))
     if implied:
       out.append(f"labels of {name}: {implied:,} of {count:,} by their ids")
   return out
 
 
 def _unverified(
-  manifest: Manifest, account: contents.Account, made: Rerun | None
+  manifest: Manifest, comparison: contents.Comparison, made: Rerun | None
 ) -> list[str]:
   out = (
     made.unverified()
@@ -160,23 +165,23 @@ def _unverified(
   )
   out += [
     f"that training {label} as config.json says gives its weights"
-    for label in account.trained
+    for label in comparison.trained
   ]
-  out += cell_facts.stated(
+  out += cell_facts.elsewhere_notes(
     (label, facts.words()) for label, facts in manifest.models.items()
   )
-  if account.marked < account.cells:
+  if comparison.marked < comparison.cells:
     out.append(
-      f"facts of {account.cells - account.marked:,} cells, which were not recorded"
+      f"facts of {comparison.cells - comparison.marked:,} cells, which were not recorded"
       " when they were made"
     )
   if not made and files_lib.TRUTH[0] in manifest.files:
     out.append("that truth.json is the data set's ground truth")
-  for name in sorted(account.examples):
+  for name in sorted(comparison.examples):
     if made and name in made.datasets:
       continue
-    out += filter(None, sorted(e.unverified for e in account.examples[name]))
-    implied, count = account.labels.get(name, (0, 0))
+    out += filter(None, sorted(e.unverified for e in comparison.examples[name]))
+    implied, count = comparison.labels.get(name, (0, 0))
     if implied < count:
       out.append(
         f"labels of {count - implied:,} of {count:,} rows of {name}: their ids do"
@@ -185,12 +190,12 @@ def _unverified(
   return out
 
 
-def _stated(
-  manifest: Manifest, account: contents.Account, made: Rerun | None
+def _user_statements(
+  manifest: Manifest, comparison: contents.Comparison, made: Rerun | None
 ) -> list[str]:
   """Return what only the submitter says, in words."""
   out = []
-  for name, stated in account.stated.items():
+  for name, stated in comparison.stated.items():
     if made and name in made.datasets:
       from eval.submissions import rerun as rerun_lib
 
@@ -203,7 +208,7 @@ def _stated(
       out.append(f"data of {name}: {', '.join(listed)}")
   for label, facts in manifest.models.items():
     subject = "preprocessing, dtype and code"
-    if label not in account.trained:
+    if label not in comparison.trained:
       subject = f"weights, {subject}"
     if not (made and label in made.models):
       out.append(f"{subject} of {label}")

@@ -43,7 +43,7 @@ _CLASSES = {"label": 0, "labels": -1, "top5": -1, "classes": -1}
 
 
 @dataclasses.dataclass
-class Account:
+class Comparison:
   """What was compared, for the checker's answer.
 
   Attributes:
@@ -77,7 +77,7 @@ def read(folder: epath.Path) -> Run:
   return run
 
 
-def check(folder: epath.Path, manifest: Manifest, run: Run) -> Account:
+def check(folder: epath.Path, manifest: Manifest, run: Run) -> Comparison:
   """Refuse a submission that contradicts its manifest, its config or itself.
 
   Args:
@@ -96,8 +96,8 @@ def check(folder: epath.Path, manifest: Manifest, run: Run) -> Account:
   checker = _Checker(folder, manifest, run)
   for cell in run.cells:
     checker.check(cell)
-  checker.account.trained = list(weights)
-  return checker.account
+  checker.comparison.trained = list(weights)
+  return checker.comparison
 
 
 def _check_manifest(source: epath.Path, manifest: Manifest, run: Run) -> None:
@@ -172,7 +172,7 @@ def _check_files(
 
 
 class _Checker:
-  """Checks one cell after the other and keeps the account."""
+  """Checks one cell after the other and keeps the comparison."""
 
   def __init__(self, folder: epath.Path, manifest: Manifest, run: Run):
     self._workdir, self._manifest, self._run = Workdir(folder), manifest, run
@@ -191,7 +191,7 @@ class _Checker:
       self._expected = {d: self._config_facts(d, pixels) for d in listed}
     # Files of examples that were checked, and their data.
     self._checked: set[tuple[str, str, str]] = set()
-    self.account = Account(planned=len(self._planned))
+    self.comparison = Comparison(planned=len(self._planned))
 
   def _config_facts(self, dataset: str, pixels: int) -> dict[str, Any]:
     """Return the facts of a cell's data that follow from the config.
@@ -236,13 +236,13 @@ class _Checker:
         f"{source}: data, by: missing. A submission's cells say their facts."
       )
     self._check_facts(source, cell, note.data, note.model_facts)
-    self.account.marked += _check_marks(source, cell, note)
+    self.comparison.marked += _check_marks(source, cell, note)
     columns = self._run.columns(cell)
     source = str(folder / predictions.FILE)
     columns_lib.check(source, columns, self._manifest.task, cell.condition)
     _check_classes(source, cell.dataset, columns, self._run.truth)
     self._check_examples(cell, note, columns)
-    self.account.cells += 1
+    self.comparison.cells += 1
 
   def _check_facts(
     self, source: str, cell: Cell, data: DataFacts, model: ModelFacts
@@ -283,7 +283,7 @@ class _Checker:
           " config.json."
         )
     follow = {*expected_facts, "examples"}
-    self.account.stated.setdefault(cell.dataset, {}).update(
+    self.comparison.stated.setdefault(cell.dataset, {}).update(
       {k: v for k, v in data.words().items() if k not in follow}
     )
 
@@ -307,12 +307,12 @@ class _Checker:
         f" {note.data.examples:,}."
       )
     limit = int(self._config.data.get("limit", 0) or 0)
-    self.account.examples[cell.dataset].add(
+    self.comparison.examples[cell.dataset].add(
       known.check_examples(source, note.data, limit, ids)
     )
     if "label" in columns:
       implied = known.check_labels(source, cell.dataset, rows, columns["label"])
-      self.account.labels[cell.dataset] = implied, len(rows)
+      self.comparison.labels[cell.dataset] = implied, len(rows)
 
 
 def _check_classes(

@@ -179,7 +179,7 @@ def _run(
     place = target / str(number)
     try:
       settings = _settings(run, of_dataset[0], target)
-      plan = plan_lib.make(_with_own_data(settings, own_data))
+      plan = plan_lib.make(_relocated(settings, own_data))
       for label in {c.model for c in of_dataset} & set(trained):
         weights.hand_over(plan, label, Workdir(folder), Workdir(place))
       # What a run prints is not part of the answer.
@@ -219,7 +219,7 @@ def _settings(
   return settings
 
 
-def _with_own_data(
+def _relocated(
   settings: ml_collections.ConfigDict, own_data: str
 ) -> ml_collections.ConfigDict:
   """Return the settings with the place of the data on this machine.
@@ -287,12 +287,13 @@ def _check_facts(source: str, cell: Cell, here: Cell, retrained: bool) -> None:
 def _check_same(
   source: str,
   subject: str,
-  stated: ModelFacts | DataFacts,
-  found: ModelFacts | DataFacts,
+  submitted: ModelFacts | DataFacts,
+  recomputed: ModelFacts | DataFacts,
 ) -> None:
   """Refuse facts that are known on both sides and differ."""
   differ = cell_facts.differences(
-    cell_facts.with_spec(stated.words()), cell_facts.with_spec(found.words())
+    cell_facts.flatten_spec(stated.words()),
+    cell_facts.flatten_spec(found.words()),
   )
   for name, (there, here) in differ.items():
     omitted = name in _DISCLOSED and here
@@ -303,16 +304,16 @@ def _check_same(
 
 
 def _compare(
-  source: str, cell: Cell, made: Cell, submitted: Columns, found: Columns
+  source: str, cell: Cell, made: Cell, submitted: Columns, recomputed: Columns
 ) -> bool:
   """Refuse a cell that is not reproduced; return whether every bit is equal.
 
   Args:
     made: the recomputed cell.
     submitted: the submission's columns.
-    found: the recomputed columns, of which some may be newer.
+    recomputed: the recomputed columns, of which some may be newer.
   """
-  there, here = _sorted(submitted), _sorted(found)
+  there, here = _sorted(submitted), _sorted(recomputed)
   rows = len(there["example_id"])
   missing = there.keys() - here.keys()
   if missing or rows != len(here["example_id"]):
@@ -355,4 +356,4 @@ def _decoders(cell: Cell, made: Cell) -> str:
   """Return a hint if pixels were decoded by different programs; else ''."""
   sides = (("there", cell), ("here", made))
   named = [(k, c.data.decoders) for k, c in sides if c.data and c.data.decoders]
-  return "".join(f" {text}" for text in cell_facts.decoders_differ(named))
+  return "".join(f" {text}" for text in cell_facts.decoder_notes(named))

@@ -109,20 +109,20 @@ def _model_facts(
 
 
 def _completed(
-  label: str, facts: ModelFacts, given: Mapping[str, Any]
+  label: str, facts: ModelFacts, user_facts: Mapping[str, Any]
 ) -> ModelFacts:
-  """Return a model's facts with the given ones.
+  """Return a model's facts with those of the user.
 
   Raises:
     UserError: they contradict the run's, or the training data stays unknown.
   """
-  for name, value in given.items():
+  for name, value in user_facts.items():
     recorded = getattr(facts, name)
     if recorded not in (None, "", value) and value != "":
       raise errors.UserError(
         f"--{name}: got {value!r} for {label}, but the run recorded {recorded!r}."
       )
-  new = {k: v for k, v in given.items() if v != ""}
+  new = {k: v for k, v in user_facts.items() if v != ""}
   facts = facts.model_copy(update=new)
   if not facts.trained_on:
     raise errors.UserError(

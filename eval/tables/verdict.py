@@ -31,7 +31,7 @@ def of_cells(
   family: Family, rows: Sequence[table.Row]
 ) -> dict[Condition, table.Row]:
   """Each cell's main number, of one model."""
-  cells = table.by_cell(rows, family.kind)
+  cells = table.group_by_cell(rows, family.kind)
   return {c: of_cell[0] for c, of_cell in cells.items() if c is not None}
 
 
@@ -57,7 +57,7 @@ def number(facts: TaskFacts, row: table.Row) -> str:
   """A row's value with its unit.
 
   >>> row = table.Row("m", "d", "", "", None, "clean_error", 0.025)
-  >>> number(TaskFacts.of("classification"), row)
+  >>> number(TaskFacts.for_task("classification"), row)
   '2.5 %'
   """
   metric, of = facts.metric(row.metric), Number(row.value)
@@ -100,7 +100,7 @@ def _conditions(
   """What means are over: the common conditions that are there.
 
   >>> from robust_tfds import conditions
-  >>> family, facts = conditions.PICTURES, TaskFacts.of("classification")
+  >>> family, facts = conditions.PICTURES, TaskFacts.for_task("classification")
   >>> _conditions(facts, family, family.conditions())
   '15 corruptions'
   >>> _conditions(facts, family, [Condition("fog", 1), Condition("fog", 3)])
@@ -111,7 +111,7 @@ def _conditions(
   common = [c for c in needed if c in present]
   if len(common) == len(needed):
     return f"{len(names)} {facts.noun}s"
-  listed = definitions.words(missing_cells.in_words(needed, common))
+  listed = definitions.words(missing_cells.describe(needed, common))
   levels, of_each, _ = listed.partition(missing_cells.OF_EACH)
   if of_each:
     return f"{len(names)} {facts.noun}s at {levels}"

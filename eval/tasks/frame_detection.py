@@ -60,7 +60,7 @@ class FrameDetection(detection.Detection):
   perturbations.
   """
 
-  facts = facts_lib.TaskFacts.of("frame_detection")
+  facts = facts_lib.TaskFacts.for_task("frame_detection")
   set_kind = "frames"
   own_keys = ()
   no_baseline = "pm-k is not normalised: set config.baseline='', got {got}."

@@ -33,8 +33,8 @@ def define_flags() -> None:
   flags.DEFINE_bool(
     "plan",
     False,
-    "Show data, steps, memory, disclosure, an estimate and, with --workdir, what a"
-    " training would find there; touch nothing.",
+    "Show data, steps, memory and disclosure, and with --workdir whether a training"
+    " would begin or continue there; touch nothing.",
   )
   flags.DEFINE_bool(
     "list", False, "List the shipped configs, one a line, and exit."

@@ -274,8 +274,8 @@ class CommandTest(in_folder.TestCase):
       lines = [f",0,x{i},{label},{top1}" for i, label, top1 in rows]
       header = "corruption,severity,example_id,label,top1"
       screen = self._score(self._file("\n".join([header, *lines])))
-      self.assertIn(f"0 of 12, and 12 if top1 is taken {words}", screen)
-    self.assertNotIn("if top1 is taken", self._score(self._file()))
+      self.assertIn(f"are right, and 12 would be with top1 {words}", screen)
+    self.assertNotIn("would be with top1", self._score(self._file()))
 
   def test_what_is_not_read_is_named(self):
     screen = self._score(self._file(_with("score", 0.5)))

@@ -122,11 +122,11 @@ def check_facts(
       + " What is unknown nobody noted: the run is of an earlier robust_tfds, or"
       " another program's." * one_unknown
     )
-  notes = cell_facts.decoders_differ(
+  notes = cell_facts.decoder_notes(
     (which, data["decoders"])
     for which, data in (("first", one), ("second", other))
   )
-  notes += cell_facts.stated(
+  notes += cell_facts.elsewhere_notes(
     (side.model, side.model_facts.words()) for side in (first, second)
   )
   unknown = [

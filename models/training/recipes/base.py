@@ -89,13 +89,6 @@ class Recipe:
     return 1
 
   @property
-  def attack(self) -> int:
-    """The number of `passes` that search for pixels before the network is shown
-    them.
-    """
-    return 0
-
-  @property
   def copies(self) -> int:
     """The number of times that an epoch shows an example."""
     return 1

@@ -37,7 +37,7 @@ class FeaturesTest(in_folder.TestCase):
     self.assertEqual(clean.classes, ["bow", "box", "cry"])
 
   def test_rows_of_examples(self):
-    one = made().of(np.array(["v40", "v2"]))
+    one = made().select(np.array(["v40", "v2"]))
     self.assertEqual(one.label.tolist(), [1, 2])
     wanted = made().layers["deep"][[40, 2]]
     np.testing.assert_array_equal(one.layers["deep"], wanted)

@@ -267,12 +267,6 @@ _REFUSED = (
     ({"correct": [1]}, "one entry a clip"),
     ({"shift": ["a", "a"], "category": ["x", "y"]}, "in two categories"),
   ),
-  *_of(
-    action.perturbed_training,
-    {"clean_trained": {"Age": 0.5}},
-    ({"perturbed_trained": {"Actor": 0.5}}, "same categories"),
-    ({"perturbed_trained": {"Age": 0.0}}, "is 0"),
-  ),
 )
 
 

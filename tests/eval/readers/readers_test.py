@@ -93,16 +93,16 @@ class OptionsTest(absltest.TestCase):
     options = base.Options(seed=0, rules="voc")
     options.check(("seed", "rules"), "a folder")
     with self.assertRaisesRegex(
-      ValueError, "--rules=voc means nothing for a f"
+      ValueError, "--rules=voc has no meaning for a f"
     ):
       options.check(("seed",), "a folder")
     with self.assertRaisesRegex(ValueError, "it takes no such flag"):
       base.Options(seed=0).check((), "a folder")
 
   def test_frames(self):
-    self.assertFalse(base.Options(dataset="imagenet_c").of_frames)
-    self.assertTrue(base.Options(dataset="ytbb_robust").of_frames)
-    self.assertTrue(base.Options(metadata=pathlib.Path("x")).of_frames)
+    self.assertFalse(base.Options(dataset="imagenet_c").has_frames)
+    self.assertTrue(base.Options(dataset="ytbb_robust").has_frames)
+    self.assertTrue(base.Options(metadata=pathlib.Path("x")).has_frames)
 
 
 class ConfigTest(absltest.TestCase):
@@ -464,7 +464,7 @@ class WorkdirReaderTest(in_folder.TestCase):
     again = self._read("run", baseline="model:a")
     self.assertEqual(again.config.baseline, "model:a")
     with self.assertRaisesRegex(
-      ValueError, "--seed=1 means nothing for a work"
+      ValueError, "--seed=1 has no meaning for a work"
     ):
       self._read("run", seed=1)
 

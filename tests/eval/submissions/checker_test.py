@@ -479,7 +479,7 @@ class ManifestTest(in_folder.TestCase):
       3,
       {"a": small_runs.model_facts("a")},
       {data.hash: data},
-      {"table.csv": note.File.of(b"x")},
+      {"table.csv": note.File.from_bytes(b"x")},
     )
     manifest_lib.write(self.root, self.manifest)
     self.path = self.root / manifest_lib.FILE

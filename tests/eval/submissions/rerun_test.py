@@ -97,10 +97,10 @@ class RerunTest(in_folder.TestCase):
   )
   def test_a_natural_set_is_nobodys_own(self, name, text):
     config = ml_collections.ConfigDict({"data": {"name": name}})
-    self.assertEqual(rerun._with_own_data(config, "").data.name, text)
+    self.assertEqual(rerun._relocated(config, "").data.name, text)
     config.data.name = "pets"
     with self.assertRaisesRegex(errors.UserError, "--own_data=folder:"):
-      rerun._with_own_data(config, "")
+      rerun._relocated(config, "")
 
   @parameterized.parameters(
     ({"models": ["a"]}, "'elsewhere' follows from config.json"),

@@ -1,7 +1,5 @@
 """Submissions as they are written, and cells that are recomputed."""
 
-
-
 from eval.cells.files import scored_folder
 from eval.cells.workdir import Workdir
 from eval.readers import base
@@ -10,8 +8,8 @@ from eval.submissions import checker, writer
 from eval.submissions import manifest as manifest_lib
 from robust_tfds import conditions, errors
 from tests import in_folder
-from tests.eval.submissions import small
 from tests.eval.readers import csv_test
+from tests.eval.submissions import small
 
 
 class WriterTest(in_folder.TestCase):

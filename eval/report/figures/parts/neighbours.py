@@ -78,7 +78,7 @@ def _of_classes(
       f"{one.title}: {int(shown.sum())} examples of the chosen classes, expected"
       f" {_LEAST} or more."
     )
-  return one.of(one.example_id[shown])
+  return one.select(one.example_id[shown])
 
 
 def _names(one: features.Features) -> list[str]:
