@@ -292,8 +292,8 @@ def _check_same(
 ) -> None:
   """Refuse facts that are known on both sides and differ."""
   differ = cell_facts.differences(
-    cell_facts.flatten_spec(stated.words()),
-    cell_facts.flatten_spec(found.words()),
+    cell_facts.flatten_spec(submitted.words()),
+    cell_facts.flatten_spec(recomputed.words()),
   )
   for name, (there, here) in differ.items():
     omitted = name in _DISCLOSED and here

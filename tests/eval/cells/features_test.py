@@ -44,11 +44,11 @@ class FeaturesTest(in_folder.TestCase):
 
   def test_refusals(self):
     folder = epath.Path(self.root)
-    with self.assertRaisesRegex(errors.UserError, "no features. Keep some"):
+    with self.assertRaisesRegex(errors.UserError, "no features. Record some"):
       features.read(folder)
     file = made().write(folder)
     np.savez(file, label=np.zeros(3))
-    with self.assertRaisesRegex(errors.UserError, "has not written"):
+    with self.assertRaisesRegex(errors.UserError, "as robust-tfds features writes"):
       features.read(folder)
     file.write_bytes(b"cut")
     with self.assertRaisesRegex(errors.UserError, "clean.npz"):
