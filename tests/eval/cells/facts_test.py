@@ -300,7 +300,9 @@ class GroupsTest(absltest.TestCase):
     ):
       got = names.rename("d", other)["group_id"]
       self.assertEqual("".join(got), expected)
-    self.assertEqual(names.rename("other", _columns("9911"))["group_id"][0], "9")
+    self.assertEqual(
+      names.rename("other", _columns("9911"))["group_id"][0], "9"
+    )
 
 
 _FOG = cells_lib.Cell(

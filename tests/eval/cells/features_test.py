@@ -48,7 +48,9 @@ class FeaturesTest(in_folder.TestCase):
       features.read(folder)
     file = made().write(folder)
     np.savez(file, label=np.zeros(3))
-    with self.assertRaisesRegex(errors.UserError, "as robust-tfds features writes"):
+    with self.assertRaisesRegex(
+      errors.UserError, "as robust-tfds features writes"
+    ):
       features.read(folder)
     file.write_bytes(b"cut")
     with self.assertRaisesRegex(errors.UserError, "clean.npz"):

@@ -72,7 +72,3 @@ class PgdTest(absltest.TestCase):
       ).sum()
     )
     np.testing.assert_array_equal(through(_WEIGHTS), 0)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,6 +1,6 @@
 """What is said of the data that a network is trained on."""
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import errors
 from tests.models.training import tiny_trainings
@@ -35,7 +35,3 @@ class ConfigTest(parameterized.TestCase):
   def test_every_field_is_a_key(self, options, key, value):
     made = tiny_trainings.config(data={"source": "digits", **options})
     self.assertEqual(getattr(made.data, key), value)
-
-
-if __name__ == "__main__":
-  absltest.main()

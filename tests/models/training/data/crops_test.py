@@ -1,7 +1,7 @@
 """Training pictures are cropped by their keys."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from PIL import Image
 
 from models.training.data import crops
@@ -90,7 +90,3 @@ class CropsTest(parameterized.TestCase):
   )
   def test_shape(self, rule, side):
     self.assertEqual(crops.shape(rule), (side, side, 3))
-
-
-if __name__ == "__main__":
-  absltest.main()

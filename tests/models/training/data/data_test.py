@@ -2,7 +2,7 @@
 
 import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from models.training import data
 from tests import quick
@@ -49,7 +49,3 @@ class OpenTest(parameterized.TestCase):
       (x0, y0, x1, y1),
       atol=1,
     )
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -88,7 +88,3 @@ class ExamplesTest(parameterized.TestCase):
   def test_refused(self, options, words):
     with self.assertRaisesRegex(errors.UserError, words):
       data.open(data.Config(data_dir=self.folder, **options))
-
-
-if __name__ == "__main__":
-  absltest.main()

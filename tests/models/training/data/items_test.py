@@ -1,7 +1,7 @@
 """Examples as they enter a batch."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from models.training.data import config as config_lib
 from models.training.data import examples, items
@@ -88,7 +88,3 @@ class ItemsTest(parameterized.TestCase):
   def test_a_video_without_frames_asked_for(self):
     with self.assertRaisesRegex(errors.UserError, "a: a video, of which"):
       _of_video(frames=0)
-
-
-if __name__ == "__main__":
-  absltest.main()

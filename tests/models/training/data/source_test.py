@@ -148,18 +148,6 @@ class SourceTest(parameterized.TestCase):
       (folded,) = seeding.frame_keys(seeding.host_key(own), np.array([3]))
       np.testing.assert_array_equal(key, folded)
 
-  def test_dtypes(self):
-    (batch, *_) = _epoch(_open(), 4)
-    kinds = {k: (v.dtype, v.shape) for k, v in batch.items() if k != "id"}
-    self.assertEqual(
-      kinds,
-      {
-        "image": (np.uint8, (4, 32, 32, 3)),
-        "label": (np.int32, (4,)),
-        "key": (np.uint32, (4, 2)),
-      },
-    )
-
   def test_a_folder(self):
     root = made.folder(pathlib.Path(_folder()) / "pets")
     source = _open(f"folder:{root}", crop="random_resized16")
@@ -199,14 +187,6 @@ class SourceTest(parameterized.TestCase):
     self.assertEqual(cut.shape("validation"), (12, 12))
     self.assertEqual(_open().shape(), (32, 32))
 
-  def test_what_does_not_fit_is_not_held(self):
-    source = _open()
-    with absltest.mock.patch.object(
-      source._examples, "_left", 10 * 32 * 32 * 3
-    ):
-      _epoch(source)
-    self.assertLen(source._examples._held, 10)
-
   def test_what_fits_is_decoded_once(self):
     source = _open()
     _epoch(source)
@@ -224,7 +204,3 @@ class RefusalTest(parameterized.TestCase):
   def test_hosts_that_cannot_share(self):
     with self.assertRaisesRegex(errors.UserError, "a multiple of the number"):
       _epoch(_open(), 10, host=(0, 3))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -59,7 +59,3 @@ class BesideTest(absltest.TestCase):
         given.drawn(key, 12)
     with self.assertRaisesRegex(errors.UserError, "expected pictures in it"):
       user_pictures.Pictures(self.create_tempdir().full_path, 16)
-
-
-if __name__ == "__main__":
-  absltest.main()

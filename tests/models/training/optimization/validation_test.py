@@ -84,7 +84,3 @@ class ValidationTest(absltest.TestCase):
       got[0]["validation_loss"], got[1]["validation_loss"], places=4
     )
     self.assertEqual(validation.score(got[0]), got[0]["validation_loss"])
-
-
-if __name__ == "__main__":
-  absltest.main()

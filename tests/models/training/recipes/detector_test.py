@@ -69,7 +69,3 @@ class DetectorTest(absltest.TestCase):
   def test_refuses_what_is_of_classifiers(self):
     with self.assertRaisesRegex(errors.UserError, "recipe.crop_px: got 4"):
       recipes.make_recipe({"name": "detector", "crop_px": 4})
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -10,9 +10,8 @@ from absl.testing import parameterized
 
 from configs import train_corruption_mix
 from models.enhancements import clahe
-from models.training import disclosure, recipes
+from models.training import recipes
 from models.training.recipes import alp, augmix, base, stability
-from robust_tfds import errors
 from tests.models.training import tiny_trainings
 
 _CLASSES = 4
@@ -135,16 +134,6 @@ class AlpTest(parameterized.TestCase):
       jax.grad(whole)(_MATRIX), jax.grad(fixed)(_MATRIX), atol=1e-5
     )
 
-  @parameterized.parameters(
-    ({"target": "likely"}, "target of config.recipe .alp. 'likely'"),
-    ({"steps": 0}, "config.recipe.steps: got 0"),
-    ({"bound": 0.0}, "config.recipe.bound: got 0.0"),
-    ({"weight": -1.0}, "config.recipe.weight: got -1.0"),
-  )
-  def test_refusals(self, fields, message):
-    with self.assertRaisesRegex(errors.UserError, message):
-      recipes.make_recipe({"name": "alp", **fields})
-
 
 class StabilityTest(parameterized.TestCase):
   @parameterized.product(bound=(0.01, 0.1), weight=(0.01, 0.05, 0.1))
@@ -237,18 +226,3 @@ class ClaheTest(parameterized.TestCase):
       recipe.test_inputs(images), clahe.equalize(images)
     )
     self.assertIn("CLAHE", recipe.disclosure()["pictures"])
-
-
-class OverlapTest(parameterized.TestCase):
-  @parameterized.parameters("augmix", "pixmix")
-  def test_operations_of_benchmarks_are_named_and_refused(self, name):
-    off = recipes.make_recipe({"name": name})
-    self.assertEqual(off.disclosure()["conditions"], [])
-    overlapping = recipes.make_recipe({"name": name, "overlap": True})
-    disclosure.check(tiny_trainings.config(), off)
-    with self.assertRaisesRegex(
-      errors.UserError, "brightness, contrast, gaussian_blur, saturate, which"
-    ):
-      disclosure.check(tiny_trainings.config(), overlapping)
-    allowed = tiny_trainings.config(allow_benchmark_conditions=True)
-    disclosure.check(allowed, overlapping)

@@ -86,7 +86,3 @@ class PixmixTest(absltest.TestCase):
     item = {"image": np.zeros((64, 64, 3), np.uint8)}
     with self.assertRaisesRegex(errors.UserError, "recipe.short_px: got 36"):
       small.extra_arrays(item, _keys(1)[0], _keys(1)[0], 0)
-
-
-if __name__ == "__main__":
-  absltest.main()

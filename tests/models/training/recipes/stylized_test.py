@@ -3,7 +3,7 @@
 import pathlib
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from models import training
 from models.training import recipes
@@ -76,7 +76,3 @@ class StylizedTest(parameterized.TestCase):
   def test_refuses(self, change, words):
     with self.assertRaisesRegex(errors.UserError, words):
       recipes.make_recipe({"name": "stylized", **change})
-
-
-if __name__ == "__main__":
-  absltest.main()

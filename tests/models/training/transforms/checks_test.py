@@ -33,7 +33,3 @@ class ChecksTest(absltest.TestCase):
     for value in (0, 4, 1.0, True, "1"):
       with self.assertRaisesRegex(errors.UserError, "width must be a whole"):
         checks.whole_number("width", value, range(1, 4))
-
-
-if __name__ == "__main__":
-  absltest.main()

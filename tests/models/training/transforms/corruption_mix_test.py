@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from models import training
 from models.training.transforms import corruption_mix
@@ -160,7 +160,3 @@ class ClipsTest(parameterized.TestCase):
 
 def _clips(count: int, frames: int, side: int) -> np.ndarray:
   return _pictures(count * frames, side).reshape(count, frames, side, side, 3)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -2,7 +2,7 @@
 
 import jax
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from models.training.transforms import draws
 
@@ -50,7 +50,3 @@ class DrawsTest(parameterized.TestCase):
   def test_coin(self):
     of_key = jax.jit(jax.vmap(lambda key: draws.coin(key, (), 3)))
     self.assertAlmostEqual(np.mean(of_key(_KEYS)), 0.5, delta=0.012)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -1,7 +1,7 @@
 """Fractals are seeded, differ, and are no plain areas."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from models import training
 from robust_tfds import errors
@@ -23,7 +23,3 @@ class FractalsTest(parameterized.TestCase):
   def test_refuses(self, count, side):
     with self.assertRaises(errors.UserError):
       training.fractals(count, side)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -5,7 +5,7 @@ import functools
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from PIL import Image
 
 from benchmarks import training
@@ -128,7 +128,3 @@ class OperationsTest(parameterized.TestCase):
     distance = np.abs((u - 0.1) / 2.9 - share).max()
     self.assertLess(distance, 1.95 / np.sqrt(len(u)))
     self.assertAlmostEqual(np.mean(drawn.negative), 0.5, delta=0.012)
-
-
-if __name__ == "__main__":
-  absltest.main()

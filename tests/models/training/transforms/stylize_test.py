@@ -2,7 +2,7 @@
 
 import jax
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from models import training
 from models.training.transforms import stylize, texture
@@ -79,7 +79,3 @@ class StylizeTest(parameterized.TestCase):
     given = {"keys": _keys(2), "styles": _STYLES} | change
     with self.assertRaisesRegex(errors.UserError, words):
       training.stylize(np.zeros((2, 8, 8, 3), np.uint8), **given)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -2,7 +2,7 @@
 
 import jax
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from models import training
 from models.training.transforms import texture
@@ -41,7 +41,3 @@ class TextureTest(parameterized.TestCase):
   def test_refuses(self, count, side):
     with self.assertRaises(errors.UserError):
       training.textures(count, side)
-
-
-if __name__ == "__main__":
-  absltest.main()

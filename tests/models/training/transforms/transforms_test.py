@@ -5,7 +5,7 @@ import json
 import jax
 import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from models import training
 from robust_tfds import errors
@@ -109,7 +109,3 @@ class TransformsTest(parameterized.TestCase):
     for line in lines:
       name, hashes = json.loads(line.removeprefix("RESULT"))
       self.assertLen(set(hashes), 1, name)
-
-
-if __name__ == "__main__":
-  absltest.main()
