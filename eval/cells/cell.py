@@ -188,9 +188,7 @@ class Summary:
 
   @classmethod
   def from_rows(cls, rows: Sequence[table.Row], baseline: str = "") -> Summary:
-    """Create it from the rows of one model's cells and the name of the
-    baseline.
-    """
+    """Create it from the rows of one model's cells."""
     first = rows[0]
     facts = {
       "cells": sorted({r.fingerprint for r in rows}),

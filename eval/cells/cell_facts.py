@@ -137,9 +137,7 @@ class ModelFacts(_Facts):
 
   @property
   def hash(self) -> str:
-    """12 hexadecimal digits of a hash of all facts but the name, which may be
-    missing.
-    """
+    """A hash of all facts but the name, 12 hexadecimal digits."""
     facts = self.model_dump(exclude={"name"})
     return provenance.fingerprint(_known_facts(facts))
 

@@ -71,9 +71,7 @@ def describe(cells: Sequence[Condition], chosen: Sequence[Condition]) -> str:
 def _describe_levels(
   cells: Sequence[Condition], chosen: Sequence[Condition]
 ) -> str:
-  """Return cells that have the same levels of some names in words; '' for
-  others.
-  """
+  """Return cells of the same levels of some names, in words; else ''."""
   corrupted = [c for c in chosen if not c.clean]
   names = dict.fromkeys(c.name for c in corrupted)
   levels = {c.level for c in corrupted}

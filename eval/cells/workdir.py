@@ -89,9 +89,7 @@ class Workdir:
 
   @property
   def contents_path(self) -> epath.Path:
-    """The path of the hashes of files read, see
-    `eval/run/execution/contents.py`.
-    """
+    """The path of hashes of files: `eval/run/execution/contents.py`."""
     return self.path / "contents.json"
 
   @property
@@ -211,9 +209,7 @@ class Workdir:
     return self.path / examples_lib.FOLDER
 
   def done(self, cell: Cell) -> bool:
-    """Return whether a cell is finished: its note, which is written last,
-    exists.
-    """
+    """Return whether a cell is finished: its note, written last, exists."""
     return disk.exists(self.cell_folder(cell) / note_lib.FILE)
 
   def note(self, cell: Cell) -> note_lib.Note:
@@ -369,9 +365,7 @@ class Workdir:
     return (self.path / "cells").is_dir()
 
   def _folders(self) -> Iterator[epath.Path]:
-    """Yield the folders of finished cells, and on a disk anything in a cell's
-    place.
-    """
+    """Yield the folders of finished cells, and other files in their place."""
     folders = disk.below(self.path / "cells", 4)
     for folder in folders:
       if _SEED.fullmatch(folder.name) and (
@@ -486,9 +480,7 @@ def _cell_of(folder: epath.Path, note: note_lib.Note) -> Cell:
 
 
 def models_of(config: ml_collections.ConfigDict) -> dict[str, Mapping]:
-  """Return label -> settings of the model in a config; empty for another
-  program.
-  """
+  """Return label -> settings; empty for another program's models."""
   if "model" in config and config.model.get("name"):
     return {config.model.get("label") or config.model.name: config.model}
   models = config.get("models") or {}

@@ -52,9 +52,7 @@ def check_arguments(argv: Sequence[str]) -> None:
 def _defaults(
   config: ml_collections.ConfigDict, groups: Sequence[str]
 ) -> Mapping[str, Any]:
-  """Return the keys of trainings that may be set though their file does not
-  name them.
-  """
+  """Return the defaults of keys that a training's file leaves out."""
   from models.training import config as config_lib
 
   return config_lib.defaults(config, groups)

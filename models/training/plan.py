@@ -183,9 +183,7 @@ def _classes(config: Config) -> int | None:
 
 
 def _published(name: str) -> tuple[int, int] | tuple[None, None]:
-  """Return examples of `train` and classes of `tfds:NAME`, for any version or
-  config.
-  """
+  """Return examples of `train` and classes of `tfds:NAME`, if published."""
   kind, _, place = name.partition(":")
   known = _PUBLISHED.get(re.split("[/:]", place)[0]) if kind == "tfds" else None
   return known or (None, None)

@@ -160,9 +160,7 @@ def plain(config: ml_collections.ConfigDict) -> dict[str, Any]:
 
 
 def mark(config: Mapping[str, Any]) -> str:
-  """Return 12 digits of a hash of a run's settings, by which others refer to
-  it.
-  """
+  """Return a hash of a run's settings, 12 digits."""
   return provenance.fingerprint(config)
 
 

@@ -77,9 +77,7 @@ def is_folder(path: epath.Path) -> bool:
 def find_other_examples(
   notes: Mapping[epath.Path, note_lib.Note],
 ) -> Iterator[tuple[epath.Path, str]]:
-  """Yield cells whose examples differ from most cells of their split, with the
-  reason.
-  """
+  """Yield cells with other examples than most of their split, and why."""
   splits: dict[tuple[str, str], list[epath.Path]] = {}
   for folder, note in notes.items():
     if note.split.name:

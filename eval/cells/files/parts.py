@@ -225,9 +225,7 @@ class Parts:
     return out
 
   def made(self, block: Range, cell: Cell) -> set[int]:
-    """Return the numbers of the batches of a block that all hosts have of a
-    cell.
-    """
+    """Return the numbers of a block's batches that all hosts have of a cell."""
     key = _key(cell)
     of_hosts = [
       {

@@ -225,9 +225,7 @@ def _not_of_orbax(record: Any) -> bool:
 
 
 def _short(error: Exception) -> str:
-  """Return the end of an error's first line, with the system's message, without
-  its specs.
-  """
+  """Return the end of an error's first line, without its specs."""
   line, _, _ = _SPECS.sub("", str(error).strip()).partition("\n")
   return line.rstrip(".")[-_WORDS:] or type(error).__name__
 
@@ -240,9 +238,7 @@ def _flat(state: State) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-  """Silence orbax's logging: it narrates, and logs tracebacks of what it also
-  raises.
-  """
+  """Silence orbax, which logs tracebacks of what it also raises."""
   before = logging.get_verbosity()
   logging.set_verbosity(logging.FATAL)
   try:

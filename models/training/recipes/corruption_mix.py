@@ -54,9 +54,7 @@ class CorruptionMix(base.Recipe):
   probability: _Probability = 1.0
 
   def __post_init__(self) -> None:
-    """Refuse names that belong to neither pictures nor videos, and an empty
-    list.
-    """
+    """Refuse an empty list, and names of neither pictures nor videos."""
     with errors.begun("config.recipe.names"):
       if not self._resolved():
         raise errors.UserError(
@@ -76,9 +74,7 @@ class CorruptionMix(base.Recipe):
       )
 
   def transform(self, images: jax.Array, keys: jax.Array) -> jax.Array:
-    """Return each picture or clip under one of the names at one of the
-    severities.
-    """
+    """Return every picture or clip under a drawn name and severity."""
     clean = self.moved(images, keys)
     changed = corruption_mix.corruption_mix(
       clean,
