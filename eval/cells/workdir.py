@@ -498,5 +498,5 @@ def sort_key(condition: conditions.Condition) -> tuple[int, int]:
   """Return the sort key of a condition: clean first, then as in the papers."""
   if condition.clean:
     return -1, 0
-  names = conditions.family(condition.kind).names()
+  names = conditions.family(condition.kind).known_names
   return names.index(condition.name), condition.level
