@@ -196,7 +196,7 @@ class CommandTest(in_folder.TestCase):
     data = _GOOD.replace("fog,1,x", "fog,1,\u00e9").replace(
       "\n,0,x", "\n,0,e\u0301"
     )
-    self._refused("Unicode form alone: write all in NFC", self._file(data))
+    self._refused("same Unicode form", self._file(data))
 
   @parameterized.named_parameters(
     ("pickle", {"top1": np.array([object()] * 8)}, "'top1': Python objects"),

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from unittest import mock
 
 import numpy as np
+import psutil
 from absl.testing import parameterized
 from etils import epath
 
@@ -28,7 +29,6 @@ from eval.cells.files import note as note_lib
 from eval.cells.workdir import Workdir
 from robust_tfds import conditions, errors
 from robust_tfds.storage import disk, paths
-from robust_tfds.storage.process import Process
 from tests import fake_bucket, in_folder, quick
 from tests.faults import filesystem
 
@@ -723,7 +723,7 @@ class PredictionsTest(in_folder.TestCase):
   def _written(self, root, columns) -> dict[str, bytes]:
     """Writes a cell and gives all files of the run."""
     cell = predictions.folder(root, "m", "fog_3")
-    with mock.patch.object(Process, "alive", return_value=False):
+    with mock.patch.object(psutil, "pid_exists", return_value=False):
       predictions.finish(cell, root / "examples", columns, _FACTS, "test")
     files = paths.files_below(root)
     return {name: paths.of(whole).read_bytes() for name, whole in files}

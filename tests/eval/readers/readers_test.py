@@ -66,7 +66,7 @@ class ChooseTest(in_folder.TestCase):
 
   @parameterized.parameters("a.txt", "other")
   def test_nothing_fits(self, name):
-    with self.assertRaisesRegex(ValueError, f"{name} is of no known format"):
+    with self.assertRaisesRegex(ValueError, f"{name}: unknown format"):
       self._kind(name)
 
   def test_one_format_at_a_time(self):
@@ -206,7 +206,7 @@ class FramesReaderTest(in_folder.TestCase):
     path = write(self.root / "mine.csv", [(i, 4, "m") for i in self.ids])
     with self.assertRaisesRegex(ValueError, "Did you mean 'ytbb_robust'"):
       self._read(path, dataset="ytbb_robst")
-    with self.assertRaisesRegex(ValueError, "name its folder by --metadata"):
+    with self.assertRaisesRegex(ValueError, "--metadata: missing"):
       self._read(path, metadata=None)
 
   def test_ytbb(self):
