@@ -98,7 +98,9 @@ class CocoReaderTest(in_folder.TestCase):
     fog.write_text(json.dumps(results(0)))
     with self.assertRaisesRegex(errors.UserError, "fog_3.json is no folder"):
       self._read(fog)
-    with self.assertRaisesRegex(errors.UserError, "--truth: missing. .*net.json"):
+    with self.assertRaisesRegex(
+      errors.UserError, "--truth: missing. .*net.json"
+    ):
       self._read(file, truth=None)
 
   def test_boxes_in_another_form_are_refused(self):
