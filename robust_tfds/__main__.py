@@ -29,11 +29,12 @@ COMMANDS = {
   "corrupt": "corrupt_folder.py",
   "convert": "models/convert/__main__.py",
   "card": "models/card.py",
+  "new": "new.py",
 }
 
 
 def main() -> None:
-  """Runs the command that the first word names; Ctrl-C is heard from here on."""
+  """Run the command that the first word names; Ctrl-C is heard from here on."""
   stopping.listen()
   try:
     _run()

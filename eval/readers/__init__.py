@@ -1,6 +1,7 @@
 """Readers: predictions of other programs and of finished runs, as cells.
 
-This folder has a file for each format, with one subclass of `base.Reader`.
+This folder has a file for each format: a subclass of `base.Reader` with an example,
+on which `tests/eval/readers/contract_test.py` runs. Nothing else names it.
 """
 
 from __future__ import annotations
@@ -82,9 +83,8 @@ def _format(path: epath.Path, options: base.Options) -> str:
       f"{path / 'config.json'}: missing, though there are cells. Run the same"
       " eval.main again, which writes it."
     )
+  kinds = "; ".join(f"{get(name).kind} ({name})" for name in names())
   raise errors.UserError(
-    f"{path}: unknown format. Expected a workdir (a folder with"
-    " config.json), a folder of COCO results lists (clean.json, fog_3.json,"
-    " ...), raw results of detectors (.json), or predictions as .csv, .npz or"
-    " .parquet."
+    f"{path}: unknown format. Expected one of: {kinds}. Each file of eval/readers/"
+    " describes its format's layout."
   )

@@ -33,7 +33,7 @@ from eval.cells.cell import Cell
 from eval.metrics.detection import checks
 from eval.readers import base
 from eval.tasks.detections import result_lists
-from eval.tasks.parts import known
+from eval.tasks.parts import example_checks
 from robust_tfds import conditions, errors, reading
 from robust_tfds.coco import rows as coco_rows
 from robust_tfds.storage import paths as paths_lib
@@ -49,6 +49,19 @@ class CocoReader(base.Reader):
 
   kind = "a folder of COCO results lists"
   options = ("dataset", "truth", "rules", "seed", "subset")
+  example = base.Example(
+    {
+      "truth.json": '{"images": [{"id": 1, "width": 9, "height": 9}],'
+      ' "categories": [{"id": 5, "name": "cat"}], "annotations": [{"id": 1,'
+      ' "image_id": 1, "category_id": 5, "bbox": [1, 2, 3, 4], "area": 12,'
+      ' "iscrowd": 0}]}',
+      "mine/clean.json": '[{"image_id": 1, "category_id": 5, "score": 0.9,'
+      ' "bbox": [1, 2, 3, 4]}]',
+      "mine/fog_3.json": "[]",
+    },
+    "mine",
+    {"truth": "truth.json"},
+  )
 
   def fits(self, path: epath.Path, options: base.Options) -> bool:
     """Return whether it is a results list, or a folder of them."""
@@ -80,7 +93,7 @@ class CocoReader(base.Reader):
       )
     truth = _truth(options.truth)
     task = _FRAMES if "group_id" in truth["images"][0] else "detection"
-    known.check_kind(dataset, tasks.get(task).set_kind)
+    example_checks.check_kind(dataset, tasks.get(task).set_kind)
     labels = {
       p: paths_lib.resolved(p).name.removesuffix(".json") for p in paths
     }

@@ -30,7 +30,7 @@ from eval.cells import provenance
 from eval.cells.cell import Cell
 from eval.readers import base
 from eval.tasks.headlines import baselines
-from eval.tasks.parts import class_names, known
+from eval.tasks.parts import class_names, example_checks
 from robust_tfds import conditions, errors
 from robust_tfds.conditions import Condition
 from robust_tfds.reading import column_files
@@ -61,6 +61,13 @@ class CsvReader(base.Reader):
     "classes",
     "facts",
   )
+  example = base.Example(
+    {
+      "mine.csv": "corruption,severity,example_id,label,top1\n"
+      ",0,a,0,0\n,0,b,1,0\nfog,3,a,0,1\nfog,3,b,1,0\n"
+    },
+    "mine.csv",
+  )
 
   def fits(self, path: epath.Path, options: base.Options) -> bool:
     """Return whether it is a table, and no option is of sets of frames."""
@@ -72,7 +79,7 @@ class CsvReader(base.Reader):
     """Return the cells of all files; see `open_file` and `cells` for refusals."""
     options.check(self.options, self.kind)
     dataset = options.dataset or base.UNNAMED
-    known.check_kind(dataset, tasks.get("classification").set_kind)
+    example_checks.check_kind(dataset, tasks.get("classification").set_kind)
     of_cells: dict[Cell, dict[str, np.ndarray]] = {}
     labels = {}
     stated: dict[str, list[str]] = {}
@@ -82,7 +89,7 @@ class CsvReader(base.Reader):
       labels[path] = models(file)
       base.check_labels(labels)
       written = [value.strip() for value in file.texts("label").values]
-      classes = class_names.Classes.of(
+      classes = class_names.Classes.from_labels(
         dataset, options.classes, written, _is_of_folders(file)
       )
       file = _numbered(file, classes)

@@ -33,7 +33,7 @@ from eval.submissions import manifest as manifest_lib
 from eval.submissions.manifest import Manifest
 from eval.tasks.detections import result_lists
 from eval.tasks.headlines import stored_numbers
-from eval.tasks.parts import known
+from eval.tasks.parts import example_checks
 from robust_tfds import datasets, errors
 
 # Facts that both the config and the facts of another program's predictions have.
@@ -60,7 +60,7 @@ class Comparison:
   planned: int = 0
   marked: int = 0
   stated: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
-  examples: dict[str, set[known.Examples]] = dataclasses.field(
+  examples: dict[str, set[example_checks.Examples]] = dataclasses.field(
     default_factory=lambda: collections.defaultdict(set)
   )
   labels: dict[str, tuple[int, int]] = dataclasses.field(default_factory=dict)
@@ -294,7 +294,7 @@ class _Checker:
     assert note.data is not None  # checked before
     key = note.examples.sha256, cell.dataset, note.data.hash
     if key in self._checked or (
-      stored_numbers.is_one(columns) or result_lists.is_one(columns)
+      stored_numbers.holds_numbers(columns) or result_lists.holds_results(columns)
     ):
       return
     self._checked.add(key)
@@ -308,10 +308,10 @@ class _Checker:
       )
     limit = int(self._config.data.get("limit", 0) or 0)
     self.comparison.examples[cell.dataset].add(
-      known.check_examples(source, note.data, limit, ids)
+      example_checks.check_examples(source, note.data, limit, ids)
     )
     if "label" in columns:
-      implied = known.check_labels(source, cell.dataset, rows, columns["label"])
+      implied = example_checks.check_labels(source, cell.dataset, rows, columns["label"])
       self.comparison.labels[cell.dataset] = implied, len(rows)
 
 

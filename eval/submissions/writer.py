@@ -98,7 +98,7 @@ def _model_facts(
       raise errors.unknown(f"model of {run.folders[0]}", label, first)
   out = {}
   for label, cell in first.items():
-    facts = Side.of(run, cell.dataset, label).model_facts
+    facts = Side.from_run(run, cell.dataset, label).model_facts
     given: dict[str, Any] = {"trained_on": trained_on.get(label, "").strip()}
     if label in corruptions_seen:
       given["corruptions_seen"] = cell_facts.conditions_seen(
@@ -181,7 +181,7 @@ def _write_weights(
   missing = []
   for label in [label for label in run.trained if label in models]:
     workdir, sha256 = home(first[label]), models[label].weights
-    variables = weights.of_run(workdir, label, sha256)
+    variables = weights.read(workdir, label, sha256)
     if variables is None:
       missing.append(label)
     else:
@@ -195,7 +195,7 @@ def _cells(run: Run, models: Mapping[str, ModelFacts]) -> Iterator[Cell]:
   assert home is not None  # of workdirs
   for dataset in run.datasets:
     for label in run.labels(dataset):
-      side = Side.of(run, dataset, label)
+      side = Side.from_run(run, dataset, label)
       for cell in side.cells.values():
         data = side.data_facts(cell)
         if data.examples is None:

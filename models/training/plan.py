@@ -31,8 +31,8 @@ from models.training.optimization import (
 from models.training.recipes import base
 from robust_tfds import datasets, devices, errors
 from robust_tfds.datasets import training
-from robust_tfds.own import tfds_set
 from robust_tfds.storage import disk, paths
+from robust_tfds.user_data import tfds_set
 
 _NORMS = ", which batch norms see by itself"
 # Examples of `train` and classes, from the sets' papers.

@@ -1,4 +1,4 @@
-"""What docs/evidence/MODELS.md has behind its own text: every model, by kind and paper.
+"""The generated part of docs/evidence/MODELS.md: every model by kind and paper.
 
 A model's entry is its card, as `robust-tfds card` prints it; the field above them
 leaves those whose card has all words that are typed (`docs/_static/site.js`).
@@ -22,8 +22,8 @@ _NO_PAPER = "Of this package"
 
 
 def text() -> str:
-  """The entries."""
-  listed = sorted(map(cards.of, models.names()), key=_place)
+  """Return the entries."""
+  listed = sorted(map(cards.make, models.names()), key=_place)
   parts = [_FIELD]
   for kind, of_kind in itertools.groupby(
     listed, key=lambda card: card.spec.kind
@@ -34,6 +34,11 @@ def text() -> str:
     ):
       parts.append(f"\n### {paper or _NO_PAPER}\n")
       parts += map(_entry, members)
+  absent = [f"`{card.name}`" for card in listed if not card.parity]
+  parts.append(
+    f"\n## Not compared with a reference: {len(absent)} of {len(listed)}\n"
+  )
+  parts.append(f"\n{', '.join(absent)}\n")
   return "".join(parts)
 
 

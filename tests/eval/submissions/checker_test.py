@@ -178,7 +178,7 @@ _CONTENTS = (
   (_examples(_other_labels), "label of 'digit_0004': got 5, but its id says"),
   (
     lambda t: (t.examples(_groups), t.notes(), t.manifest()),
-    "group_id of 'digit_0004': got 'g0', but in digits_c it is",
+    "group_id of 'digit_0004': got 'g0', expected 'digit_0004' as in",
   ),
   (_one_less, "358 examples, but the facts of the data say 359"),
   (
@@ -384,7 +384,7 @@ class CheckerTest(parameterized.TestCase):
     (
       {"limit": 300},
       "",
-      "limit takes the first 300 .* 'digit_.* is none of th",
+      "limit takes the first 300 .* 'digit_.* is not one of",
     ),
     ({"limit": 299}, "", "300 examples, but the limit takes the first 299"),
     (

@@ -74,7 +74,6 @@ class EffectiveRobustness(base.PaperFigure):
   """
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The figure and the table of residuals."""
     panels, absent = self._panels(request)
     if not panels:
       raise errors.UserError(f"{self.name}: {' '.join(absent)}")
@@ -111,7 +110,8 @@ class EffectiveRobustness(base.PaperFigure):
         continue
       models = {m.label: m for m in own.of([board])}
       points = {
-        label: effective.of_entry(board, m.entry) for label, m in models.items()
+        label: effective.entry_point(board, m.entry)
+        for label, m in models.items()
       }
       known = {label: p for label, p in points.items() if p}
       sources = {label: m.source for label, m in models.items()}

@@ -23,7 +23,7 @@ from robust_tfds.coco import rle
 from robust_tfds.corruptions import seeding
 from tests import quick, tiny_files
 from tests.models.training import tiny_trainings
-from tests.own import made
+from tests.user_data import made
 
 
 def _first(source: str, folder: str, **options) -> dict:
