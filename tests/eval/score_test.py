@@ -173,7 +173,7 @@ class CommandTest(in_folder.TestCase):
     ("header_only", _HEADER.encode(), "mine.csv holds no rows"),
     ("header_twice", _GOOD.replace("\n", "\n" + _HEADER, 1).encode(), "row 1"),
     ("numbered", _numbered().replace(b"2,2\n", b"2\n"), "mine.csv: line 4: 5 v"),
-    ("no_model", _with("model", " "), "column 'model', row 1 is empty"),
+    ("no_model", _with("model", " "), "column 'model', row 1: empty"),
     ("utf16", _GOOD.encode("utf-16"), "mine.csv: this is UTF-16"),
     ("latin1", _changed("x1", "xé").decode().encode("latin1"), "is not UTF-8"),
     ("gzip", gzip.compress(_GOOD.encode()), "mine.csv: this is a gzip file"),
@@ -256,7 +256,7 @@ class CommandTest(in_folder.TestCase):
     path = self._file(header + ",0,a,1,1,2,1\n")
     self._refused(r"row 1 \('a'\): the class 1 is both top1 and top3", path)
     path = self._file(header.replace("top2,", "") + ",0,a,1,1,2\n")
-    self._refused("give all ranks from top1 to top3", path)
+    self._refused("expected all ranks from top1 to top3", path)
 
   def test_what_is_seen_is_said(self):
     unasked = re.sub(r",(\d),\n", r",a\1,\n", _UNASKED)
@@ -269,7 +269,7 @@ class CommandTest(in_folder.TestCase):
       self.assertIn(words, screen)
 
   def test_classes_that_are_counted_from_another_number_are_said(self):
-    for by, words in ((1, "less 1"), (-1, "plus 1")):
+    for by, words in ((1, "minus 1"), (-1, "plus 1")):
       rows = [(i, i % 4 + 1, i % 4 + 1 + by) for i in range(12)]
       lines = [f",0,x{i},{label},{top1}" for i, label, top1 in rows]
       header = "corruption,severity,example_id,label,top1"
@@ -322,7 +322,9 @@ class CommandTest(in_folder.TestCase):
       self._score(self.root / "none.csv")
     (self.root / "run" / "cells").mkdir(parents=True)
     (self.root / "run" / "timing.json").write_text("{}")
-    self._refused("run: holds cells, but no config.json", self.root / "run")
+    self._refused(
+      "run/config.json: missing, though there are cells", self.root / "run"
+    )
     os.mkfifo(self.root / "pipe.csv")
     self._refused("pipe.csv: not a file", self.root / "pipe.csv")
 

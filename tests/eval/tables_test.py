@@ -255,7 +255,9 @@ class PivotTest(parameterized.TestCase):
 
   def test_a_note_names_a_number_once(self):
     context = contexts.of_task("video")
-    row = cells_lib.Summary.from_rows(context.rows).row("", "gamma_a", None, note="x")
+    row = cells_lib.Summary.from_rows(context.rows).row(
+      "", "gamma_a", None, note="x"
+    )
     note = pivot.note(dataclasses.replace(context, notes=[row]))
     self.assertIn(". gamma_a of ours: x.", note)
 

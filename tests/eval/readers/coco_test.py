@@ -96,7 +96,7 @@ class CocoReaderTest(in_folder.TestCase):
     self.assertEqual(self._p(file), _clean(results(5.0)))
     fog = self.root / "fog_3.json"
     fog.write_text(json.dumps(results(0)))
-    with self.assertRaisesRegex(errors.UserError, "fog_3.json is no folder"):
+    with self.assertRaisesRegex(errors.UserError, "fog_3.json is not a folder"):
       self._read(fog)
     with self.assertRaisesRegex(
       errors.UserError, "--truth: missing. .*net.json"
