@@ -56,7 +56,7 @@ class TablesTest(parameterized.TestCase):
       self.assertNotIn("mine", family.resolve(words))
     for words in ("own", "mine", ("fog", "mine")):
       self.assertIn("mine", family.resolve(words))
-    self.assertEqual(family.names("own"), ("mine",))
+    self.assertIn("mine", family.names("own"))
     self.assertContainsSubset((*published, "mine"), family.known_names)
     self.assertEqual(family.parse("mine_3"), family.condition("mine", 3))
 
