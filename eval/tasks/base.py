@@ -180,6 +180,11 @@ class Task(abc.ABC):
     Raises:
       UserError: an unknown name (with a suggestion) or level, or no name.
     """
+    for key in self.condition_keys():
+      if key not in self.setting.data:  # of a submission's config.json
+        raise errors.UserError(
+          f"config.data.{key}: missing; the task {self.facts.task} needs it."
+        )
     names, levels = (self.setting.data[key] for key in self.condition_keys())
     chosen = self.family.select(names, levels)
     return [c for c in chosen if c.name not in self.left_out]
