@@ -180,10 +180,16 @@ class Task(abc.ABC):
     (`severities` or `difficulties`).
 
     Raises:
-      UserError: an unknown name (with a suggestion) or level, or no name.
+      UserError: an unknown name (with a suggestion) or level, no name, or a
+        config of another program without the keys.
     """
     if not self.corrupts:
       return [Condition()]
+    for key in self.condition_keys():
+      if key not in self.setting.data:
+        raise errors.UserError(
+          f"config.data.{key}: missing; the task {self.facts.task} needs it."
+        )
     names, levels = (self.setting.data[key] for key in self.condition_keys())
     chosen = self.family.select(names, levels)
     return [c for c in chosen if c.name not in self.left_out]

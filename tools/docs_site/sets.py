@@ -244,4 +244,6 @@ def _at(page: str) -> str:
 
 
 def _read(name: str, file: str) -> str:
-  return (FOLDER / name / file).read_text("utf-8").strip()
+  """Return the text of a set's file; '' if it has none."""
+  path = FOLDER / name / file
+  return path.read_text("utf-8").strip() if path.exists() else ""
