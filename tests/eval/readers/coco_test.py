@@ -146,7 +146,7 @@ class CocoReaderTest(in_folder.TestCase):
       self.truth.write_text(json.dumps({**truth(), "images": images}))
       file.write_text(json.dumps([{**rows[0], "image_id": name}]))
       with self.assertRaisesRegex(
-        errors.UserError, f"'{name}': {count} images"
+        errors.UserError, f"'{name}': got {count} images"
       ):
         self._read(file).rows()
     images[0]["file_name"], images[1]["file_name"] = "2.jpg", "4.jpg"
