@@ -294,7 +294,8 @@ class _Checker:
     assert note.data is not None  # checked before
     key = note.examples.sha256, cell.dataset, note.data.hash
     if key in self._checked or (
-      stored_numbers.holds_numbers(columns) or result_lists.holds_results(columns)
+      stored_numbers.holds_numbers(columns)
+      or result_lists.holds_results(columns)
     ):
       return
     self._checked.add(key)
@@ -311,7 +312,9 @@ class _Checker:
       example_checks.check_examples(source, note.data, limit, ids)
     )
     if "label" in columns:
-      implied = example_checks.check_labels(source, cell.dataset, rows, columns["label"])
+      implied = example_checks.check_labels(
+        source, cell.dataset, rows, columns["label"]
+      )
       self.comparison.labels[cell.dataset] = implied, len(rows)
 
 

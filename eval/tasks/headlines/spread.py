@@ -88,7 +88,9 @@ def number(
   lo, hi = np.clip(replicates.interval(percentiles=percentiles), *bounds)
   t = np.clip(replicates.jackknife_interval(), *bounds).tolist()
   beside = None if replicates.draws is None else (t[0], t[1])
-  return dataclasses.replace(Number.from_floats(value, lo, hi), jackknife=beside)
+  return dataclasses.replace(
+    Number.from_floats(value, lo, hi), jackknife=beside
+  )
 
 
 def bounded_difference(
