@@ -41,6 +41,8 @@ from etils import epath
 from robust_tfds import conditions, errors, own_corruptions
 from robust_tfds.building import (
   file_formats,
+  jpeg_feature,
+  movie_feature,
   own_set,
   pipelines,
   set_folder,
@@ -418,9 +420,6 @@ class Builder(
 
   def read_with(self) -> str:
     """Return what decodes a set's pixels here; '' for PNG, which decodes uniquely."""
-    # The sets' package imports this module.
-    from robust_tfds.datasets import jpeg_feature, movie_feature
-
     features = self.info.features.values()
     if any(isinstance(f, movie_feature.Movie) for f in features):
       return decoders.of_videos()

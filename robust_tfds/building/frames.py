@@ -34,8 +34,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from robust_tfds import conditions, errors
-from robust_tfds.building import base, geometry, pictures, source
-from robust_tfds.datasets import jpeg_feature
+from robust_tfds.building import base, geometry, jpeg_feature, pictures, source
 from robust_tfds.reading import pictures as files
 
 _NUMBERED = re.compile(r"(?P<before>.*?)(?P<number>\d+)(?P<after>\.\w+)")

@@ -38,11 +38,10 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from robust_tfds import conditions, errors
-from robust_tfds.building import base, pictures, scratch
+from robust_tfds.building import base, jpeg_feature, pictures, scratch
 from robust_tfds.building import source as source_lib
 from robust_tfds.building.sources import frost
 from robust_tfds.coco import rle
-from robust_tfds.datasets import jpeg_feature
 
 # px. Annotators' boxes may end a little outside: rounded coordinates, VOC's
 # 1-based ones. They are taken as they are, as pycocotools takes them.

@@ -16,9 +16,8 @@ from typing import Any, ClassVar, Protocol, cast
 import numpy as np
 
 from robust_tfds import conditions, errors
-from robust_tfds.building import base, geometry, scratch, source
+from robust_tfds.building import base, geometry, jpeg_feature, scratch, source
 from robust_tfds.building.sources import frost
-from robust_tfds.datasets import jpeg_feature
 
 RAW, JPEG85 = "raw", "jpeg85"
 _BATCH = 32

@@ -19,9 +19,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from robust_tfds import conditions, errors, movies
-from robust_tfds.building import base, scratch
+from robust_tfds.building import base, movie_feature, scratch
 from robust_tfds.building import source as source_lib
-from robust_tfds.datasets import movie_feature
 from robust_tfds.reading import decoders
 from robust_tfds.reading import videos as video_files
 

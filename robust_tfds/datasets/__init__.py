@@ -13,6 +13,7 @@ from robust_tfds.building import base, file_formats
 from robust_tfds.building import beam_options as beam_options_lib
 from robust_tfds.building.build_session import BuildSession
 from robust_tfds.conditions import Family
+from robust_tfds.datasets import training
 from robust_tfds.storage import paths
 
 PUBLISHED = base.PUBLISHED
@@ -44,9 +45,6 @@ def builder_class(
     return name
   if own.is_source(name):
     return _not_ours(own.builder_class(name, options))
-  # Its sources import the package of builders, which imports this one.
-  from robust_tfds.datasets import training
-
   if isinstance(name, str) and name in training.ROWS:
     return training.builder_class(name)
   if not isinstance(name, str) or name not in names():

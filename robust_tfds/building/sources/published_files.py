@@ -21,9 +21,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from etils import epath
 
 from robust_tfds import conditions, errors
-from robust_tfds.building import geometry, pictures
+from robust_tfds.building import geometry, movie_feature, pictures
 from robust_tfds.building.sources import folders, known_files
-from robust_tfds.datasets import movie_feature
 from robust_tfds.reading import archives
 from robust_tfds.reading import videos as video_files
 from robust_tfds.storage import paths
