@@ -66,7 +66,7 @@ def check(model: str, layers: Sequence[str], wanted: Sequence[str]) -> None:
     )
   for name in wanted:
     if name not in (FEATURES, *layers):
-      raise errors.unknown(f"layer of {model}", name, (FEATURES, *layers))
+      raise errors.unknown_error(f"layer of {model}", name, (FEATURES, *layers))
 
 
 class Capture:

@@ -48,11 +48,11 @@ def names(
       f"Got {pattern!r} as a pattern of names, expected text such as 'resnet*'."
     )
   if kind is not None and kind not in KINDS:
-    raise errors.unknown("kind of models", kind, KINDS)
+    raise errors.unknown_error("kind of models", kind, KINDS)
   specs = {n: f.variants[n].spec for n, f in _families().items()}
   known = sorted({spec.weights for spec in specs.values()})
   if weights is not None and weights not in known:
-    raise errors.unknown("weights of models", weights, known)
+    raise errors.unknown_error("weights of models", weights, known)
   return tuple(
     name
     for name, spec in sorted(specs.items())
@@ -62,7 +62,7 @@ def names(
   )
 
 
-@errors.at_the_door
+@errors.without_traceback
 def get(
   name: str,
   num_classes: int | None = None,
@@ -95,7 +95,7 @@ def get(
   from models.spec import KINDS
 
   if kind is not None and kind not in KINDS:
-    raise errors.unknown("kind of models", kind, KINDS)
+    raise errors.unknown_error("kind of models", kind, KINDS)
   base, enhancing = split(name)
   model: Model
   if ":" in base:
@@ -157,7 +157,7 @@ def family_of(name: str) -> Family:
   base, _ = split(name)
   found = _find(base)
   if found is None:
-    raise errors.unknown("model", base, names())
+    raise errors.unknown_error("model", base, names())
   return found
 
 
@@ -193,7 +193,7 @@ def gflops() -> dict[str, float]:
 def _check_name(name: str, kind: Kind | None = None) -> None:
   if _find(name) is None:
     what = f"{kind} model" if kind else "model"
-    raise errors.unknown(what, name, names(kind=kind))
+    raise errors.unknown_error(what, name, names(kind=kind))
 
 
 def _other_kind(name: str, got: Kind, expected: Kind) -> str:

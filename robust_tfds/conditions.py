@@ -1,4 +1,4 @@
-"""Which conditions the benchmarks have: the only home of their names.
+"""The conditions of the benchmarks: the only home of their names.
 
 A condition is one state of a data set: clean, or one corruption (perturbation) at
 one level. There are three families, one for each kind of data:
@@ -185,7 +185,7 @@ class Mix:
 
   @property
   def names(self) -> tuple[str, ...]:
-    """Of all parts."""
+    """The names of all parts."""
     return tuple(name for part in self.parts for name in part)
 
 
@@ -210,13 +210,13 @@ class Family:
   def add(self, row: Row) -> None:
     """One more row, of a user's own: `robust_tfds/own_corruptions.py`."""
     object.__setattr__(self, "rows", (*self.rows, row))
-    for cached in ("_by_name", "_by_level"):
+    for cached in ("_row_of", "_conditions_of"):
       vars(self).pop(cached, None)
     for tell in _TOLD_OF_ROWS:
       tell()
 
   @functools.cached_property
-  def _by_name(self) -> Mapping[str, Row]:
+  def _row_of(self) -> Mapping[str, Row]:
     return {row.name: row for row in self.rows}
 
   def names(self, subset: str = "all") -> tuple[str, ...]:
@@ -229,25 +229,25 @@ class Family:
       UserError: an unknown set, with a suggestion.
     """
     if not isinstance(subset, str) or subset not in SETS:
-      raise errors.unknown(f"set of {self.noun}s", subset, SETS)
+      raise errors.unknown_error(f"set of {self.noun}s", subset, SETS)
     return tuple(r.name for r in self.rows if r.set in SETS[subset])
 
-  def seen(self, names: Iterable[str]) -> tuple[str, ...]:
-    """Which of its names a model has seen that was trained on some names.
+  def trained_names(self, names: Iterable[str]) -> tuple[str, ...]:
+    """Return the names whose operation a model was trained on.
 
-    Also of other families, and the same operation under another name.
+    Its training names may be of other families, where an operation has another name.
 
-    >>> VIDEOS.seen(["jpeg_compression", "fog"]), PICTURES.seen(["posterize"])
-    (('jpeg',), ())
+    >>> VIDEOS.trained_names(["jpeg_compression", "fog"])
+    ('jpeg',)
     """
-    trained = alike(names)
+    trained = same_operations(names)
     return tuple(name for name in self.names() if name in trained)
 
   def row(self, name: str) -> Row:
     """The row of a name; UserError with a suggestion if there is none."""
-    if not isinstance(name, str) or name not in self._by_name:
-      raise errors.unknown(self.noun, name, self._by_name)
-    return self._by_name[name]
+    if not isinstance(name, str) or name not in self._row_of:
+      raise errors.unknown_error(self.noun, name, self._row_of)
+    return self._row_of[name]
 
   def is_noise(self, name: str) -> bool:
     """Whether a name's row is noise."""
@@ -261,7 +261,7 @@ class Family:
   def members(self, group: str, subset: str = "all") -> tuple[str, ...]:
     """Names of a group, in order; UserError for an unknown group."""
     if not isinstance(group, str) or group not in self.groups:
-      raise errors.unknown(f"group of {self.noun}s", group, self.groups)
+      raise errors.unknown_error(f"group of {self.noun}s", group, self.groups)
     return tuple(n for n in self.names(subset) if self.row(n).group == group)
 
   def levels(self, name: str) -> tuple[int, ...]:
@@ -279,8 +279,8 @@ class Family:
     """
     if not name:
       return Condition(name, level, self.kind)
-    if type(level) is int and (name, level) in self._by_level:
-      return self._by_level[name, level]
+    if type(level) is int and (name, level) in self._conditions_of:
+      return self._conditions_of[name, level]
     levels = self.levels(name)
     if check_level(level) not in levels:
       if self.kind == "sequences" and level in DIFFICULTIES:
@@ -296,7 +296,7 @@ class Family:
     return Condition(name, level, self.kind)
 
   @functools.cached_property
-  def _by_level(self) -> Mapping[tuple[str, int], Condition]:
+  def _conditions_of(self) -> Mapping[tuple[str, int], Condition]:
     """Every name at every level, in order."""
     return {
       (r.name, level): Condition(r.name, level, self.kind)
@@ -306,7 +306,7 @@ class Family:
 
   def conditions(self) -> list[Condition]:
     """Return clean, then every name at every level, in order."""
-    return [Condition(), *self._by_level.values()]
+    return [Condition(), *self._conditions_of.values()]
 
   def resolve(self, selection: str | Iterable[str]) -> tuple[str, ...]:
     """Names in the papers' order, from what a user writes.
@@ -334,7 +334,7 @@ class Family:
       )
     for word in selection:
       if not isinstance(word, str):
-        raise errors.unknown(self.noun, word, self._by_name)
+        raise errors.unknown_error(self.noun, word, self._row_of)
       if word in ("", "none"):
         continue
       if word in SETS:
@@ -343,11 +343,11 @@ class Family:
         yield self.members(word), ()
       elif word in self.mixes:
         yield self.mixes[word].names, self.mixes[word].levels
-      elif word in self._by_name:
+      elif word in self._row_of:
         yield (word,), ()
       else:
-        known = [*self._by_name, *self.groups, *self.mixes, *SETS, "none"]
-        raise errors.unknown(self.noun, word, known)
+        known = [*self._row_of, *self.groups, *self.mixes, *SETS, "none"]
+        raise errors.unknown_error(self.noun, word, known)
 
   def select(
     self,
@@ -398,14 +398,14 @@ class Family:
         fault.
     """
     if not isinstance(config, str):
-      raise errors.unknown("condition", config, self._by_name)
+      raise errors.unknown_error("condition", config, self._row_of)
     text = config.replace("/", "_")
     if text == CLEAN:
       return Condition()
-    if self.kind == "sequences" and text in self._by_name:
+    if self.kind == "sequences" and text in self._row_of:
       return self.condition(text, 1)
     split = _LEVELS_IN_NAMES.fullmatch(text)
-    if split and split["name"] in self._by_name:
+    if split and split["name"] in self._row_of:
       level = int(split["level"])
       if not level:
         raise errors.UserError(
@@ -414,8 +414,8 @@ class Family:
         )
       return self.condition(split["name"], level)
     if split and split["level"] in map(str, SEVERITIES):
-      raise errors.unknown(self.noun, split["name"], self._by_name)
-    raise errors.unknown(
+      raise errors.unknown_error(self.noun, split["name"], self._row_of)
+    raise errors.unknown_error(
       "condition", config, [c.config for c in self.conditions()]
     )
 
@@ -440,13 +440,13 @@ def check_level(level: object) -> int:
   return int(level)
 
 
-def whole(value: object) -> int | None:
+def whole_number(value: object) -> int | None:
   """A whole number as int, of Python, numpy or jax; None for anything else.
 
   Floats, texts, booleans, vectors and traced values are no whole numbers here.
 
-  >>> whole(3), whole(np.array(3)), whole(3.0), whole(True), whole("3")
-  (3, 3, None, None, None)
+  >>> [whole_number(value) for value in (3, np.array(3), 3.0, True, "3")]
+  [3, 3, None, None, None]
   """
   if isinstance(value, (bool, np.bool_)):
     return None
@@ -462,7 +462,7 @@ def check_seed(seed: object) -> int:
   Raises:
     UserError: not a whole number from 0 to `LARGEST_SEED`.
   """
-  number = whole(seed)
+  number = whole_number(seed)
   if number is None or not 0 <= number <= LARGEST_SEED:
     raise errors.UserError(
       f"A seed is a whole number from 0 to 2**63 - 1, got {seed!r}."
@@ -528,7 +528,7 @@ def _check_texts(field: str, values: Sequence[object]) -> None:
 
 def _check_from_0(field: str, values: Sequence[object]) -> None:
   for value in values:
-    number = whole(value)
+    number = whole_number(value)
     if number is None or number < 0:
       raise errors.UserError(
         f"A key's {field} is a whole number from 0, got {value!r}."
@@ -635,10 +635,10 @@ def when_added(tell: Callable[[], None]) -> None:
   _TOLD_OF_ROWS.append(tell)
 
 
-def alike(names: Iterable[str]) -> frozenset[str]:
+def same_operations(names: Iterable[str]) -> frozenset[str]:
   """Names with the other names of their operations.
 
-  >>> sorted(alike(["jpeg", "fog"]))
+  >>> sorted(same_operations(["jpeg", "fog"]))
   ['fog', 'jpeg', 'jpeg_compression']
   """
   given = set(names)
@@ -655,7 +655,7 @@ def every_name() -> tuple[str, ...]:
 def family(kind: str) -> Family:
   """The family of a kind of data; UserError with a suggestion."""
   if kind not in FAMILIES:
-    raise errors.unknown("kind of data", kind, FAMILIES)
+    raise errors.unknown_error("kind of data", kind, FAMILIES)
   return FAMILIES[cast(Kind, kind)]
 
 

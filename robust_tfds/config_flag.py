@@ -187,7 +187,7 @@ def _located(value: str) -> str:
   if not name.isidentifier():
     return value
   if name not in shipped():
-    raise errors.unknown("config", name, shipped())
+    raise errors.unknown_error("config", name, shipped())
   return f"{shipped()[name]}{colon}{what}"
 
 
@@ -263,7 +263,7 @@ def _of_user(path: str, call: Callable[[], Any]) -> Any:
     raise
   except Exception as e:
     raise errors.UserError(
-      f"--config={path}: the file fails: {errors.of_user(e)}"
+      f"--config={path}: the file fails: {errors.user_fault(e)}"
     ) from e
 
 
@@ -286,7 +286,9 @@ def _check_key(
     if absent or not inside:
       known = list(place) if inside else []
       more = defaults(config, path[1:])
-      unknown = errors.unknown("key", name, dict.fromkeys((*known, *more)))
+      unknown = errors.unknown_error(
+        "key", name, dict.fromkeys((*known, *more))
+      )
       raise errors.UserError(f"--{'.'.join([*path, name])}: {unknown}")
     place = place[name]
     path.append(name)

@@ -71,12 +71,12 @@ def main(argv: Sequence[str]) -> None:
   settings = flags.FLAGS
   if settings.reference:
     held = runs.read(settings.reference.split(","))
-    ours, out = runs.read(argv[1:]), paths.of(settings.out, "--out")
+    ours, out = runs.read(argv[1:]), paths.parse(settings.out, "--out")
     runs.check_outside([*ours, *held], out=out)
     print(natural.write(natural.lines(ours, held), out))
     return
   if settings.splits:
-    ours, out = runs.read(argv[1:]), paths.of(settings.out, "--out")
+    ours, out = runs.read(argv[1:]), paths.parse(settings.out, "--out")
     runs.check_outside(ours, out=out)
     print(splits.write(splits.means(ours), out))
     return
@@ -85,7 +85,7 @@ def main(argv: Sequence[str]) -> None:
       f"Two runs are compared, got {len(argv) - 1}: robust-tfds compare RUN"
       " RUN --out=DIR."
     )
-  out = paths.of(settings.out, "--out")
+  out = paths.parse(settings.out, "--out")
   both = runs.read_pair(argv[1], argv[2])
   runs.check_outside(both, out=out)
   print(tables.write(compare.runs(*both, settings.models), out))

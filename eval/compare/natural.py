@@ -149,7 +149,7 @@ def lines(runs: Sequence[Run], references: Sequence[Run]) -> list[Line]:
 
 
 def _row(one: Scored) -> natural_sets.Row:
-  row = natural_sets.by_set_name(one.side.dataset)
+  row = natural_sets.row_of_set(one.side.dataset)
   if row is None:
     raise errors.UserError(
       f"{one.side.run.name}: {one.side.dataset} is no natural set, expected one"

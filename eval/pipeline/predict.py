@@ -238,7 +238,7 @@ def sequencer(where: Mesh, edition: str, codec: str) -> Transform:
 
 def _check_codec(codec: str, known: Sequence[str]) -> None:
   if codec not in known:
-    raise errors.unknown("codec that is made on the fly", codec, known)
+    raise errors.unknown_error("codec that is made on the fly", codec, known)
 
 
 @programs.cached

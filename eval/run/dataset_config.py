@@ -65,7 +65,7 @@ def _run_by(dataset: Any) -> str:
       " of TFDS (docs/OWN_DATA.md)."
     )
   if dataset not in known:
-    unknown = errors.unknown(
+    unknown = errors.unknown_error(
       "benchmark", dataset, [*known, *natural_sets.rows()]
     )
     raise errors.UserError(

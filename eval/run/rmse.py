@@ -129,7 +129,7 @@ def main(argv: Sequence[str]) -> None:
   """Measures, writes, prints."""
   command.no_arguments(argv)
   settings = flags.FLAGS
-  out = paths.of(settings.out, "--out")
+  out = paths.parse(settings.out, "--out")
   distances = measure(
     settings.dataset,
     conditions.PICTURES.resolve(settings.corruptions),

@@ -60,7 +60,7 @@ def adapt(
   """
   agreement.check_route(route)
   if importlib.util.find_spec("onnx") is None:
-    raise errors.missing_package("onnx", "onnx", "An ONNX model")
+    raise errors.missing_package_error("onnx", "onnx", "An ONNX model")
   from models.adapters.onnx_graph import file
 
   with adapters.reading_model(path, "an ONNX model") as place:
@@ -224,7 +224,7 @@ class _Model:
     try:
       import onnxruntime
     except ImportError as error:
-      raise errors.missing_package(
+      raise errors.missing_package_error(
         "onnxruntime", "onnxruntime", "The host route of an ONNX model"
       ) from error
     # TensorRT would compile for minutes; it is left to those who ask for it.

@@ -24,7 +24,7 @@ def check_route(route: str) -> None:
     UserError: the route is unknown; the known ones are named.
   """
   if route not in _ROUTES:
-    raise errors.unknown("route", route, _ROUTES)
+    raise errors.unknown_error("route", route, _ROUTES)
 
 
 def choose(traced: Callable[[], Adapted], host: OnHost) -> Adapted | OnHost:
@@ -73,7 +73,7 @@ def check(model: Adapted, answered: Mapping[int, np.ndarray]) -> float:
       raise
     except Exception as error:  # an operator's case that JAX has not
       raise errors.UserError(
-        f"JAX cannot compute it: {errors.of_user(error)}."
+        f"JAX cannot compute it: {errors.user_fault(error)}."
       ) from error
     apart = max(apart, float(np.abs(got - expected).max()) / scale)
     if not apart <= TOLERANCE:

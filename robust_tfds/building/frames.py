@@ -161,9 +161,9 @@ class Builder(
     return variant or REVIEWED
 
   @classmethod
-  def _listed(cls, name: str) -> base.Config:
+  def _find_config(cls, name: str) -> base.Config:
     """Return the config `reviewed` (alias `clean`), `all`, or of a full name."""
-    return super()._listed(REVIEWED if name == conditions.CLEAN else name)
+    return super()._find_config(REVIEWED if name == conditions.CLEAN else name)
 
   def published_examples(self, split: str) -> int:
     """Return the number of reviewed frames; the papers do not count the others."""
@@ -252,12 +252,12 @@ def encode_chunk(frames: Sequence[Frame], *, rule: str) -> list[Row]:
   return rows
 
 
-def linf(one: np.ndarray, other: np.ndarray) -> float:
+def linf(image: np.ndarray, reference: np.ndarray) -> float:
   """Return the largest difference of two uint8 pictures, 1 for black against
   white.
   """
   # Unsigned differences wrap: the larger minus the smaller does not.
-  difference = np.maximum(one, other) - np.minimum(one, other)
+  difference = np.maximum(image, reference) - np.minimum(image, reference)
   return float(difference.max()) / 255
 
 

@@ -258,14 +258,14 @@ def normalised(
   x, y, width, height = box
   rows, columns = size
 
-  def part(value: float, whole: int) -> float:
-    return float(min(max(value / whole, 0.0), 1.0))
+  def fraction(value: float, length: int) -> float:
+    return float(min(max(value / length, 0.0), 1.0))
 
   return tfds.features.BBox(
-    ymin=part(y, rows),
-    xmin=part(x, columns),
-    ymax=part(y + height, rows),
-    xmax=part(x + width, columns),
+    ymin=fraction(y, rows),
+    xmin=fraction(x, columns),
+    ymax=fraction(y + height, rows),
+    xmax=fraction(x + width, columns),
   )
 
 

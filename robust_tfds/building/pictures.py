@@ -106,7 +106,7 @@ class Builder(
     return example
 
 
-def of_files(
+def sources_from_files(
   files: Iterable[source.File], rule: str = "", **options: Any
 ) -> list[Source]:
   """Return the sources of labelled files; other arguments as for
@@ -197,7 +197,7 @@ def encode(image: np.ndarray, codec: str) -> bytes:
   from PIL import Image
 
   if codec not in (RAW, JPEG85):
-    raise errors.unknown("codec of pictures", codec, (RAW, JPEG85))
+    raise errors.unknown_error("codec of pictures", codec, (RAW, JPEG85))
   out = io.BytesIO()
   picture = Image.fromarray(np.asarray(image))
   if codec == RAW:

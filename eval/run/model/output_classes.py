@@ -78,7 +78,7 @@ def read(
     what = f"{_KEY}={given}"
     return _of_lines(what, lines, _sha256(lines), names, classes, outputs)
   if isinstance(given, str):
-    lines = reading.line_list(paths.of(given, _KEY))
+    lines = reading.line_list(paths.parse(given, _KEY))
     return _of_lines(given, lines, paths.sha256(given), names, classes, outputs)
   if all(isinstance(line, str) for line in given):
     lines = [str(line) for line in given]
@@ -212,7 +212,7 @@ def _of_outputs(
   class_of = [relabel.NONE] * outputs
   for name, numbers in given.items():
     if labels[name] == relabel.NONE:
-      raise errors.unknown("class", name, [n[0] for n in names])
+      raise errors.unknown_error("class", name, [n[0] for n in names])
     for number in numbers:
       if not 0 <= number < outputs or class_of[number] != relabel.NONE:
         raise errors.UserError(

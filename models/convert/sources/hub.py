@@ -126,7 +126,7 @@ def _choose(repository: Repository, digests: Mapping[str, str]) -> str:
   """Choose the file of a repository to read."""
   if repository.file:
     if repository.file not in digests:
-      raise errors.unknown(
+      raise errors.unknown_error(
         f"file of {repository.text}", repository.file, digests
       )
     return repository.file

@@ -71,7 +71,7 @@ def _of_classes(
   known = list(dict.fromkeys(n for _, n in sorted(zip(one.label, names))))
   for name in wanted:
     if name not in known:
-      raise errors.unknown(f"class of {one.title}", name, known)
+      raise errors.unknown_error(f"class of {one.title}", name, known)
   shown = np.isin(names, list(wanted or known[:_CLASSES]))
   if shown.sum() < _LEAST:
     raise errors.UserError(
