@@ -201,9 +201,9 @@ def _named(family: conditions.Family | None, word: str) -> list[str]:
   """The configs of a word: of a corruption or a set all levels."""
   if family is None:
     return [word]
-  if word in family.names() and family.kind == "sequences":
+  if word in family.known_names and family.kind == "sequences":
     return [word]  # a config's name too: the first difficulty
-  if word not in (*family.names(), *family.groups, *conditions.SETS):
+  if word not in (*family.known_names, *family.groups, *conditions.SETS):
     return [word]
   members = family.resolve(word)
   return [c.config for c in family.conditions() if c.name in members]

@@ -10,10 +10,11 @@ one level. There are three families, one for each kind of data:
 
 A row says a name, its group and its set: `common` ones enter the published means,
 `extra` ones are published apart (the validation set of ImageNet-C), `own` ones are
-of whoever added them and enter no published mean. To add one: a row here and a
-plugin file in `robust_tfds/corruptions/{image,sequence,video}/`; of videos the row
-alone, where it is a corruption of pictures in every frame or a codec; of pictures
-also a file anywhere, without a clone: `robust_tfds/own_corruptions.py`.
+users': they enter no published mean and are run by name. A plugin file in
+`robust_tfds/corruptions/{image,sequence,video}/` without a row is of set `own`; its
+`GROUP` says the group. A perturbation of videos that is a corruption of pictures in
+every frame, or a codec, is a row alone. A corruption of pictures can also be a file
+anywhere: `robust_tfds/own_corruptions.py`.
 
 Sources: docs/evidence/specs/corruptions.md section 1, docs/evidence/specs/imagenet_p.md
 sections 1 and 2, docs/evidence/specs/video.md section 1; the order is the papers'.
@@ -31,6 +32,7 @@ import dataclasses
 import functools
 import hashlib
 import operator
+import pathlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Literal, cast
@@ -43,14 +45,14 @@ Kind = Literal["pictures", "sequences", "videos"]
 SEVERITIES = (1, 2, 3, 4, 5)
 DIFFICULTIES = (1, 2, 3)
 CLEAN = "clean"
-# What a user may write for a set of names; the detection benchmark's code calls
-# the extra ones `validation`.
+# What a user may write for a set of names: `all` is what was published. The detection
+# benchmark's code calls the extra ones `validation`.
 SETS: Mapping[str, tuple[str, ...]] = {
   "common": ("common",),
   "extra": ("extra",),
   "validation": ("extra",),
   "own": ("own",),
-  "all": ("common", "extra", "own"),
+  "all": ("common", "extra"),
 }
 LARGEST_SEED = 2**63 - 1  # what numpy's and jax's generators both take
 _TOLD_OF_ROWS: list[Callable[[], None]] = []  # when a family has one more
@@ -219,11 +221,17 @@ class Family:
   def _row_of(self) -> Mapping[str, Row]:
     return {row.name: row for row in self.rows}
 
+  @property
+  def known_names(self) -> tuple[str, ...]:
+    """All names in the papers' order, then those of set `own`."""
+    return tuple(self._row_of)
+
   def names(self, subset: str = "all") -> tuple[str, ...]:
-    """Names of a set in the papers' order.
+    """Return the names of a set in the papers' order.
 
     Args:
-      subset: `common`, `extra` (or `validation`, its other name), `own`, `all`.
+      subset: `common`, `extra` (or `validation`, its other name), `all` (both),
+        or `own`, a user's.
 
     Raises:
       UserError: an unknown set, with a suggestion.
@@ -241,7 +249,7 @@ class Family:
     ('jpeg',)
     """
     trained = same_operations(names)
-    return tuple(name for name in self.names() if name in trained)
+    return tuple(name for name in self.known_names if name in trained)
 
   def row(self, name: str) -> Row:
     """The row of a name; UserError with a suggestion if there is none."""
@@ -320,7 +328,7 @@ class Family:
       UserError: an unknown name, with a suggestion.
     """
     chosen = {n for names, _ in self._words(selection) for n in names}
-    return tuple(n for n in self.names() if n in chosen)
+    return tuple(n for n in self.known_names if n in chosen)
 
   def _words(
     self, selection: str | Iterable[str]
@@ -383,7 +391,7 @@ class Family:
       for name in names:
         chosen.setdefault(name, set()).update(map(int, levels_here))
     out = [Condition()]
-    for name in (n for n in self.names() if n in chosen):
+    for name in (n for n in self.known_names if n in chosen):
       own = self.levels(name)
       # A row of one level is that level whatever is asked for.
       of_name = sorted(chosen[name]) if len(own) > 1 else own
@@ -539,19 +547,45 @@ def _rows(group: str, names: str, subset: str = "common") -> list[Row]:
   return [Row(name, group, subset) for name in names.split()]
 
 
+def _with_files(folder: str, published: Sequence[Row]) -> tuple[Row, ...]:
+  """Return rows, then one of set `own` for each other plugin file of a folder."""
+  known = {row.name for row in published}
+  groups = list(dict.fromkeys(row.group for row in published))
+  files = pathlib.Path(__file__).parent.joinpath("corruptions", folder)
+  others = sorted(f for f in files.glob("[a-z]*.py") if f.stem not in known)
+  own = [Row(file.stem, _group_of_file(file, groups), "own") for file in others]
+  return (*published, *own)
+
+
+def _group_of_file(file: pathlib.Path, groups: Sequence[str]) -> str:
+  """Return the group that a plugin file names; read, not run."""
+  lines = re.findall(
+    r"""^GROUP = ["'](\w+)["']""", file.read_text("utf-8"), re.M
+  )
+  if len(lines) != 1 or lines[0] not in groups:
+    raise errors.UserError(
+      f"{file}: got GROUP {lines}, expected one line GROUP = one of"
+      f" {', '.join(map(repr, groups))}."
+    )
+  return str(lines[0])
+
+
 PICTURES = Family(
   "pictures",
   "corruption",
   "severity",
-  (
-    *_rows("noise", "gaussian_noise shot_noise impulse_noise"),
-    *_rows("blur", "defocus_blur glass_blur motion_blur zoom_blur"),
-    *_rows("weather", "snow frost fog brightness"),
-    *_rows("digital", "contrast elastic_transform pixelate jpeg_compression"),
-    Row("speckle_noise", "noise", "extra"),
-    Row("gaussian_blur", "blur", "extra"),
-    Row("spatter", "weather", "extra"),
-    Row("saturate", "digital", "extra"),
+  _with_files(
+    "image",
+    (
+      *_rows("noise", "gaussian_noise shot_noise impulse_noise"),
+      *_rows("blur", "defocus_blur glass_blur motion_blur zoom_blur"),
+      *_rows("weather", "snow frost fog brightness"),
+      *_rows("digital", "contrast elastic_transform pixelate jpeg_compression"),
+      Row("speckle_noise", "noise", "extra"),
+      Row("gaussian_blur", "blur", "extra"),
+      Row("spatter", "weather", "extra"),
+      Row("saturate", "digital", "extra"),
+    ),
   ),
 )
 
@@ -559,15 +593,18 @@ SEQUENCES = Family(
   "sequences",
   "perturbation",
   "difficulty",
-  (
-    *_rows("noise", "gaussian_noise shot_noise"),
-    *_rows("blur", "motion_blur zoom_blur"),
-    *_rows("weather", "snow brightness"),
-    *_rows("digital", "translate rotate tilt scale"),
-    Row("speckle_noise", "noise", "extra"),
-    Row("gaussian_blur", "blur", "extra"),
-    Row("spatter", "weather", "extra"),
-    Row("shear", "digital", "extra"),
+  _with_files(
+    "sequence",
+    (
+      *_rows("noise", "gaussian_noise shot_noise"),
+      *_rows("blur", "motion_blur zoom_blur"),
+      *_rows("weather", "snow brightness"),
+      *_rows("digital", "translate rotate tilt scale"),
+      Row("speckle_noise", "noise", "extra"),
+      Row("gaussian_blur", "blur", "extra"),
+      Row("spatter", "weather", "extra"),
+      Row("shear", "digital", "extra"),
+    ),
   ),
 )
 
@@ -583,33 +620,40 @@ VIDEOS = Family(
   "videos",
   "perturbation",
   "severity",
-  (
-    # Noise is new in every frame and channel: sigma 0.08 to 0.38.
-    Row("gaussian_noise", "noise", plugin=OfImage("gaussian_noise")),
-    # 250 to 15 photons, Tiny-ImageNet-C's rates.
-    Row("shot_noise", "noise", plugin=OfImage("shot_noise", "tiny_imagenet")),
-    # Salt and pepper: 3 to 27 % of the values.
-    Row("impulse_noise", "noise", plugin=OfImage("impulse_noise")),
-    # Sigma 0.15 to 0.35, Tiny-ImageNet-C's.
-    Row(
-      "speckle_noise", "noise", plugin=OfImage("speckle_noise", "tiny_imagenet")
+  _with_files(
+    "video",
+    (
+      # Noise is new in every frame and channel: sigma 0.08 to 0.38.
+      Row("gaussian_noise", "noise", plugin=OfImage("gaussian_noise")),
+      # 250 to 15 photons, Tiny-ImageNet-C's rates.
+      Row("shot_noise", "noise", plugin=OfImage("shot_noise", "tiny_imagenet")),
+      # Salt and pepper: 3 to 27 % of the values.
+      Row("impulse_noise", "noise", plugin=OfImage("impulse_noise")),
+      # Sigma 0.15 to 0.35, Tiny-ImageNet-C's.
+      Row(
+        "speckle_noise",
+        "noise",
+        plugin=OfImage("speckle_noise", "tiny_imagenet"),
+      ),
+      # The same in every frame: ImageNet-C's disks.
+      Row("defocus_blur", "blur", plugin=OfImage("defocus_blur")),
+      # Along an angle of U(-45, 45) degrees, new in every frame.
+      Row("motion_blur", "blur", plugin=OfImage("motion_blur")),
+      # The same in every frame: ImageNet-C's factors, any aspect.
+      Row("zoom_blur", "blur", plugin=OfImage("zoom_blur")),
+      # Every frame by itself: quality 25 18 15 10 7, 4:2:0.
+      Row("jpeg", "digital", plugin=OfImage("jpeg_compression")),
+      # The only released recipes ("codec1", "codec2") call them so, although the
+      # encoders are MPEG-2 and MPEG-4 part 2.
+      Row(
+        "mpeg1", "digital", plugin=OfCodec("mpeg2video", "vob", quantiser=20)
+      ),
+      Row("mpeg2", "digital", plugin=OfCodec("mpeg4", "avi", quantiser=15)),
+      *_rows(
+        "temporal", "sampling reverse_sampling jumbling box_jumbling freezing"
+      ),
+      *_rows("camera", "static_rotation random_rotation translation"),
     ),
-    # The same in every frame: ImageNet-C's disks.
-    Row("defocus_blur", "blur", plugin=OfImage("defocus_blur")),
-    # Along an angle of U(-45, 45) degrees, new in every frame.
-    Row("motion_blur", "blur", plugin=OfImage("motion_blur")),
-    # The same in every frame: ImageNet-C's factors, any aspect.
-    Row("zoom_blur", "blur", plugin=OfImage("zoom_blur")),
-    # Every frame by itself: quality 25 18 15 10 7, 4:2:0.
-    Row("jpeg", "digital", plugin=OfImage("jpeg_compression")),
-    # The only released recipes ("codec1", "codec2") call them so, although the
-    # encoders are MPEG-2 and MPEG-4 part 2.
-    Row("mpeg1", "digital", plugin=OfCodec("mpeg2video", "vob", quantiser=20)),
-    Row("mpeg2", "digital", plugin=OfCodec("mpeg4", "avi", quantiser=15)),
-    *_rows(
-      "temporal", "sampling reverse_sampling jumbling box_jumbling freezing"
-    ),
-    *_rows("camera", "static_rotation random_rotation translation"),
   ),
   {
     "temporal_eval": Mix((_TEMPORAL,), (4, 5)),
@@ -648,7 +692,7 @@ def same_operations(names: Iterable[str]) -> frozenset[str]:
 
 def every_name() -> tuple[str, ...]:
   """Names of the corruptions and perturbations of all kinds of data."""
-  names = (name for f in FAMILIES.values() for name in f.names())
+  names = (name for f in FAMILIES.values() for name in f.known_names)
   return tuple(dict.fromkeys(names))
 
 

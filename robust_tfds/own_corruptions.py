@@ -119,7 +119,7 @@ def called_by(name: str) -> list[str]:
   own = _registered.get(name)
   if own is None:
     return []
-  tested = [n for n in conditions.PICTURES.names() if n not in _registered]
+  tested = [n for n in conditions.PICTURES.known_names if n not in _registered]
   tree = ast.parse(inspect.getsource(own.module))
   plugin = getattr(own.module.PLUGIN, "__dict__", {})
   words = {*map(_of_file, [*vars(own.module).values(), *plugin.values()])}

@@ -517,5 +517,5 @@ def place(condition: conditions.Condition) -> tuple[int, int]:
   """Return a sort key of conditions: clean first, then as in the papers."""
   if condition.clean:
     return -1, 0
-  names = conditions.family(condition.kind).names()
+  names = conditions.family(condition.kind).known_names
   return names.index(condition.name), condition.level

@@ -200,7 +200,7 @@ def _ordered(cells: Mapping[Cell, object]) -> list[Cell]:
     raise errors.UserError(
       "No cells given: (perturbation, severity) -> accuracy."
     )
-  names = conditions.VIDEOS.names()
+  names = conditions.VIDEOS.known_names
   for cell in cells:
     if not isinstance(cell, tuple) or len(cell) != 2:
       raise errors.UserError(

@@ -104,7 +104,7 @@ class Result:
     lines += ["", *(_line(k, row) for k, row in self._shown.items())]
     names = list(dict.fromkeys(k.rpartition("/")[2] for k in self.missing))
     if names:
-      more = f" and {len(names) - _FEW} more" if len(names) > _FEW else ""
+      more = ", ..." * (len(names) > _FEW)
       listed = ", ".join(names[:_FEW])
       lines += ["", f"not measured: {listed}{more}; why: result.missing"]
     return "\n".join(lines)

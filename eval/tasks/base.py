@@ -325,7 +325,7 @@ class Task(abc.ABC):
     out = Measured(rows, self.totals(columns), inputs=self.inputs(columns))
     if not self.averages_calibration:
       return out
-    numbers, groups = reliability.numbers(columns, rows)
+    numbers, groups = reliability.numbers(columns, rows, self.facts.task)
     return dataclasses.replace(out, numbers=numbers, groups=groups)
 
   def inputs(self, columns: Columns) -> Any:

@@ -175,7 +175,7 @@ class Classification(normalised_task.NormalisedTask):
     if self._counts_classes:
       values = top_k.of_classes(columns)
       rows.append(reliability.mean_row(cell, top_k.OF_CLASSES, values, groups))
-    return [*rows, *reliability.rows(cell, columns)]
+    return [*rows, *reliability.rows(cell, columns, self.facts.task)]
 
   def totals(self, columns: base.Columns) -> dict[str, resampling.Totals]:
     """Return `error`, and the mean class accuracy of sets that are no

@@ -166,21 +166,23 @@ class Frames(base.Task):
       spread.rate_row(cell, metric, rate, n)
       for metric, (rate, n) in scored.metrics()
     ]
-    return [*accuracies, *self._calibration(cell, columns)]
+    return [*accuracies, *self._answer_rows(cell, columns)]
 
-  def _calibration(
+  def _answer_rows(
     self, cell: cells_lib.Cell, columns: Columns
   ) -> list[table.Row]:
-    """Return calibration of all accepted frames, and of their anchors."""
-    answers = reliability.Answers.of(columns)
+    """Return metrics of the answers to all accepted frames, and to their
+    anchors.
+    """
+    answers = reliability.answers(columns)
     if answers is None:
-      return reliability.rows_of(cell, None)
+      return reliability.rows_from_answers(cell, None, self.facts.task)
     videos = source_videos.of(self.setting.dataset, answers.groups)
     answers = dataclasses.replace(answers, groups=videos)
-    anchors = answers.only(answers.frame == 0)
+    anchors, task = answers.only(answers.frame == 0), self.facts.task
     return [
-      *reliability.rows_of(cell, answers),
-      *reliability.rows_of(cell, anchors, "/anchors"),
+      *reliability.rows_from_answers(cell, answers, task),
+      *reliability.rows_from_answers(cell, anchors, task, "/anchors"),
     ]
 
   def group_ids(self, columns: Columns, truth: base.Truth = None) -> np.ndarray:

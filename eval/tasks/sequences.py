@@ -113,7 +113,7 @@ class Sequences(normalised_task.NormalisedTask):
     if cell.condition.clean:
       label, top5 = columns["label"], columns["top5"][:, 0]
       clean = top_k.error_rows(cell, label, top5, self.group_ids(columns))
-      return [*clean, *reliability.rows(cell, columns)]
+      return [*clean, *reliability.rows(cell, columns, self.facts.task)]
     groups = self.group_ids(columns)
     draws = resampling.Draws.from_groups(groups)
     out = []

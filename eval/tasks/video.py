@@ -151,7 +151,7 @@ class Video(base.Task):
     elif self.setting.dataset not in datasets.names():
       values = top_k.of_classes(columns)
       rows.append(reliability.mean_row(cell, top_k.OF_CLASSES, values, groups))
-    return [*rows, *reliability.rows(cell, columns)]
+    return [*rows, *reliability.rows(cell, columns, self.facts.task)]
 
   def pairs(self, columns: base.Columns) -> np.ndarray:
     """Return the true and the predicted class of every video: int `[N, 2]`."""

@@ -5,11 +5,11 @@ import pathlib
 from absl.testing import absltest
 
 from eval.cells import table
-from eval.tasks.parts import reliability
+from eval.metrics import answers
 
 # Made of probabilities: float32 sums, in an order that the device chooses.
 _OF_SCORES = {
-  f"{mean}{m.name}" for m in reliability.METRICS for mean in ("", "mean_")
+  f"{mean}{m.name}" for m in answers.metrics() for mean in ("", "mean_")
 }
 _DIGITS = 1e-5
 

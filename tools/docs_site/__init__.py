@@ -1,8 +1,8 @@
 """What the docs site has besides the repository's own pages: a Sphinx extension.
 
 `docs/conf.py` names it. Pages are generated as Sphinx reads them, from the
-builders, the catalogue of models and the public surface; nothing is committed. A
-page of a data set is its README with its facts behind it.
+builders, the metrics, the catalogue of models and the public surface; nothing is
+committed. A page of a data set is its README with its facts behind it.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 import pathlib
 from typing import Any
 
-from tools.docs_site import api, models, pictures, sets
+from tools.docs_site import api, metrics, models, pictures, sets
 
 _HTML = (
   '<meta http-equiv="refresh" content="0; url=docs/index.html">'
@@ -40,7 +40,11 @@ def text(page: str, source: str, drawn: pictures.Drawn) -> str:
   if page == "docs/evidence/DATASETS":
     title, _, rest = source.partition("\n")
     return f"{title}\n{sets.index(drawn)}{rest}"
-  behind = {"docs/evidence/API": api.text, "docs/evidence/MODELS": models.text}
+  behind = {
+    "docs/evidence/API": api.text,
+    "docs/evidence/INTERVALS": metrics.text,
+    "docs/evidence/MODELS": models.text,
+  }
   return source + behind[page]() if page in behind else source
 
 

@@ -5,7 +5,7 @@ baseline.py   what normalises both
 numbers.py    cells -> numbers with their draws, for both sides at once
 cell_tests.py a test of every cell, Holm's adjustment over them
 over_cells.py differences of the numbers over cells
-calibration.py differences of ECE, NLL and Brier score
+answers.py    differences of metrics of answers: ECE, NLL and the like
 compare.py    all of it for one pair of models
 lines.py      the result as plain data
 tables.py     the result as text, CSV and Markdown

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from eval.cells import groups
 from eval.cells.cell import RANDOM
 from eval.compare import sides
-from eval.compare.pairs import baseline as baseline_lib
 from eval.compare.pairs import (
-  calibration,
+  answers,
   cell_tests,
   over_cells,
   pairing,
 )
+from eval.compare.pairs import baseline as baseline_lib
 from eval.compare.pairs import lines as lines_lib
 from eval.compare.pairs import numbers as numbers_lib
 from eval.compare.pairs.lines import Comparison, Line
@@ -23,9 +23,9 @@ _OF_EXACT = (
   "Where few examples or groups tell two models apart an interval may leave 0 out"
   " though the test does not decide: the verdict is the test's."
 )
-_OF_CALIBRATION = (
-  "Calibration: of the clean cell, and means over cells; intervals are of the"
-  " jackknife over blocks."
+_OF_ANSWERS = (
+  "Calibration and other metrics of answers: of the clean cell, and means over"
+  " cells; intervals are of the jackknife over blocks."
 )
 
 
@@ -74,12 +74,10 @@ def _models(first: Side, second: Side) -> Comparison:
   numbers = numbers_lib.read([first, second, *references], common)
   facts = first.task.facts
   cells = cell_tests.of_cells(numbers, facts)
-  calibrated = list(
-    calibration.lines(
-      numbers.calibration[0], numbers.calibration[1], first.task.family
-    )
+  answered = list(
+    answers.lines(numbers.answers[0], numbers.answers[1], first.task.family)
   )
-  over = [*over_cells.lines(first, second, baseline, numbers), *calibrated]
+  over = [*over_cells.lines(first, second, baseline, numbers), *answered]
   benchmark, corruptions = over_cells.split(over, facts)
   names = _names(first, second)
   return Comparison(
@@ -99,7 +97,7 @@ def _models(first: Side, second: Side) -> Comparison:
       *_of_models(second, names[1]),
       *_of_tests(cells),
       *([facts.intervals] if facts.intervals and numbers.drawn else []),
-      *([_OF_CALIBRATION] if calibrated else []),
+      *([_OF_ANSWERS] if answered else []),
     ],
   )
 

@@ -2,8 +2,8 @@
 
 Most tasks have sums over groups, from which draws follow in one pass. Detection
 has replicates cell by cell. Numbers that another program measured are only
-values. NLL and Brier score only have blocks of whole groups, the same for both
-models.
+values. Metrics of answers, such as NLL, only have blocks of whole groups, the
+same for both models.
 """
 
 import dataclasses
@@ -13,11 +13,11 @@ import numpy as np
 
 from eval.compare.pairs import pairing
 from eval.compare.sides import Side
-from eval.metrics import calibration
+from eval.metrics import answers as answer_metrics
 from eval.metrics.resampling import Draws, Replicates, Totals
 from eval.tasks import base
 from eval.tasks.headlines import headlines, spread
-from eval.tasks.parts.reliability import Answers
+from eval.tasks.parts import reliability
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
 
@@ -34,15 +34,14 @@ class Numbers:
       numbers are no means.
     n: condition -> number of its examples.
     drawn: whether there are draws or blocks, not only values.
-    calibration: for every side: condition -> metric -> replicates, if scores
-      are known.
+    answers: for every side: condition -> metric of answers -> replicates.
   """
 
   cells: Sequence[Cells]
   totals: Sequence[Mapping[Condition, Mapping[str, Totals]]]
   n: Mapping[Condition, int]
   drawn: bool
-  calibration: Sequence[Cells] = ({}, {})
+  answers: Sequence[Cells] = ({}, {})
 
 
 def read(sides: Sequence[Side], common: Sequence[Condition]) -> Numbers:
@@ -59,15 +58,15 @@ def read(sides: Sequence[Side], common: Sequence[Condition]) -> Numbers:
   totals: list[dict[Condition, dict[str, Totals]]] = [{} for _ in sides]
   groups: list[np.ndarray] = []
   n: dict[Condition, int] = {}
-  answers: list[dict[Condition, Answers]] = [{} for _ in sides]
+  answers: list[dict[Condition, _Answered]] = [{} for _ in sides]
   for condition in common:
     first = sides[0].columns(condition)
     for i, side in enumerate(sides):
       columns = first if not i else side.columns(condition)
       pairing.check_columns(condition, first, columns)
       totals[i][condition] = side.task.totals(columns)
-      answered = _answers(side, columns) if totals[i][condition] else None
-      if answered is not None:
+      answered = _answered(side, columns) if totals[i][condition] else None
+      if answered:
         answers[i][condition] = answered
     groups += _groups(sides[0], first, totals[0][condition])
     n[condition] = len(np.unique(first["example_id"]))
@@ -79,8 +78,8 @@ def read(sides: Sequence[Side], common: Sequence[Condition]) -> Numbers:
         totals,
         n,
         drawn=True,
-        calibration=[
-          {c: _calibration(a, draws) for c, a in of.items()} for of in answers
+        answers=[
+          {c: a.replicates(draws) for c, a in of.items()} for of in answers
         ],
       )
     cells = [_replicates(side, common, draws) for side in sides]
@@ -90,27 +89,44 @@ def read(sides: Sequence[Side], common: Sequence[Condition]) -> Numbers:
   return Numbers(values, [{} for _ in sides], n, drawn=False)
 
 
-def _answers(side: Side, columns: base.Columns) -> Answers | None:
-  """Return the answers for calibration, in the groups that the task draws."""
-  answers = Answers.of(columns)
+@dataclasses.dataclass(frozen=True)
+class _Answered:
+  """The metrics of a cell's answers.
+
+  Attributes:
+    numbers: metric -> its number, or `[N]` values whose mean it is.
+    groups: `[N]` texts, as the task draws them.
+  """
+
+  numbers: Mapping[str, float | np.ndarray]
+  groups: np.ndarray
+
+  def replicates(self, draws: Draws) -> dict[str, Replicates]:
+    """Return the numbers as values, and finite means without each block."""
+    out = {}
+    for name, number in self.numbers.items():
+      if not isinstance(number, np.ndarray):
+        out[name] = headlines.value_alone(number)
+      elif np.isfinite(number).all():
+        out[name] = draws.left_out(number, self.groups)
+    return out
+
+
+def _answered(side: Side, columns: base.Columns) -> _Answered | None:
+  """Return the metrics of a cell's answers; None if it has no single ones."""
+  answers = reliability.answers(columns)
   if answers is None:
     return None
   drawn, groups = side.task.group_ids(columns), answers.groups
   if drawn is not columns["group_id"]:
     home = dict(zip(columns["group_id"].tolist(), drawn.tolist()))
     groups = np.array([home[g] for g in groups.tolist()], np.str_)
-  # A copy: the other scores of the cell are not needed any more.
-  return dataclasses.replace(answers, score=answers.score.copy(), groups=groups)
-
-
-def _calibration(answers: Answers, draws: Draws) -> dict[str, Replicates]:
-  """Return ECE's value; NLL and Brier score, if known and finite."""
-  ece = calibration.ece(answers.score, answers.correct)
-  out = {"ece": headlines.value_alone(ece)}
-  for name, values in answers.scores.items():
-    if np.isfinite(values).all():
-      out[name] = draws.left_out(values, answers.groups)
-  return out
+  numbers = {
+    metric.name: metric.compute(answers)
+    for metric in answer_metrics.metrics(side.task.facts.task)
+    if answers.knows(*metric.needs)
+  }
+  return _Answered(numbers, groups)
 
 
 def _groups(

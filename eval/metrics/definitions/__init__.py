@@ -7,10 +7,13 @@ class, a distance k, a group). A leading `bbox/`, `segm/` or `localization/` is
 no part: it names the kind of overlap. An undefined metric has its own name and
 an unknown sense.
 
-  <topic>.json   the metrics of a task, or those that all tasks have, as data
+  <topic>.json   the metrics of a task as data
   base.py        the classes of metrics and topics, and how a file is read
 
-The look-ups are here: `metric`, `metrics`, `find`, `printed_heading`,
+Metrics of answers state their definitions beside their functions, in files of
+`eval/metrics/answers`. Each of these files is a topic, too.
+
+The look-ups are here: `topics`, `metric`, `metrics`, `find`, `printed_heading`,
 `any_task_metric`, `topic_of`, `title_of`, `anchor`, `words`.
 """
 
@@ -24,21 +27,16 @@ from eval.metrics.definitions.base import PART as PART
 from eval.metrics.definitions.base import Metric, Topic
 
 FOLDER = pathlib.Path(__file__).parent
-TOPICS = tuple(
-  Topic.read(FOLDER / f"{name}.json")
-  for name in (
-    "classification",
-    "sequences",
-    "detection",
-    "video",
-    "frames",
-    "subtypes",
-    "frame_detection",
-    "calibration",
-    "effective_robustness",
-  )
+_TASK_TOPICS = (
+  "classification",
+  "sequences",
+  "detection",
+  "video",
+  "frames",
+  "subtypes",
+  "frame_detection",
+  "effective_robustness",
 )
-_CLASSIFICATION = TOPICS[0]
 # Prefix of a number that is a mean of another over conditions.
 _MEAN = "mean_"
 _OVERLAPS: Mapping[str, str] = {
@@ -46,6 +44,15 @@ _OVERLAPS: Mapping[str, str] = {
   "segm": "Mask ",
   "localization": "Localization ",
 }
+
+
+@functools.cache
+def topics() -> tuple[Topic, ...]:
+  """Return every topic: those of the JSON files, then those of answers."""
+  from eval.metrics import answers
+
+  files = (FOLDER / f"{name}.json" for name in _TASK_TOPICS)
+  return (*map(Topic.read, files), *answers.topics())
 
 
 def metrics(task: str, *names: str) -> tuple[Metric, ...]:
@@ -82,7 +89,6 @@ def find(task: str, name: str) -> tuple[Topic, Metric] | None:
 
   The result is None if there is none.
 
-
   A mean over conditions without its own definition takes that of the averaged
   number; a mean over conditions not trained on takes that of the whole mean.
 
@@ -93,9 +99,9 @@ def find(task: str, name: str) -> tuple[Topic, Metric] | None:
   if family.startswith(HELD_OUT):
     whole = find(task, name.replace(HELD_OUT, "", 1))
     return whole and (whole[0], whole[1].held_out)
-  own = [topic for topic in TOPICS if topic.task in (task, "")]
+  own = [topic for topic in topics() if topic.task in (task, "")]
   # Clean cells of other tasks are scored like those of classification.
-  for topic in (*own, _CLASSIFICATION):
+  for topic in (*own, topics()[0]):
     for defined in topic.metrics:
       if defined.name == family:
         return topic, defined
@@ -111,7 +117,7 @@ def any_task_metric(name: str) -> Metric:
   >>> any_task_metric("segm/mpc").bounds, any_task_metric("mean_brier").bounds
   ((0, 1), (0, 2))
   """
-  tasks = (topic.task for topic in TOPICS)
+  tasks = (topic.task for topic in topics())
   task = next((task for task in tasks if find(task, name)), "")
   return metric(task, name)
 
@@ -134,7 +140,7 @@ def printed_heading(name: str) -> str:
 
 def topic_of(task: str) -> Topic | None:
   """Return a task's own topic."""
-  return next((topic for topic in TOPICS if topic.task == task), None)
+  return next((topic for topic in topics() if topic.task == task), None)
 
 
 def title_of(task: str) -> str:
@@ -186,7 +192,7 @@ def _heading_of(name: str) -> str:
 
   It is '' if no topic has one.
   """
-  every = (metric for topic in TOPICS for metric in topic.metrics)
+  every = (metric for topic in topics() for metric in topic.metrics)
   return next((m.full_heading for m in every if m.name == name), "")
 
 

@@ -73,6 +73,6 @@ def definitions_page() -> str:
     template.DEFINITIONS,
     title="Definitions",
     up=[("All boards", template.INDEX)],
-    topics=definitions.TOPICS,
+    topics=definitions.topics(),
     states=board_lib,
   )

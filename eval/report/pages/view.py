@@ -70,7 +70,7 @@ class View:
   def corruptions(self) -> list[str]:
     """Names that any number is of, in the papers' order."""
     named = {k[1] for k in self._keys} | {c.name for c in self.conditions}
-    return [n for n in self.board.family.names() if n in named]
+    return [n for n in self.board.family.known_names if n in named]
 
   @functools.cached_property
   def conditions(self) -> list[Condition]:

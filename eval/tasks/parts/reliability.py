@@ -1,13 +1,12 @@
-"""Calibration of cells that hold scores: rows of the table, reliability diagrams.
+"""Metrics of a cell's answers: rows of the table, means, reliability diagrams.
 
-`ece`, `ece_adaptive` and `rms_calibration_error` follow from the top score
-alone (`eval/metrics/calibration.py`). `nll` and `brier` are means of columns
-that cells of earlier versions and predictions of other programs lack; those
-have no such rows. Over cells there are the means of each, `mean_ece` and so on:
-of a corruption over its levels, of the benchmark over the common corruptions
-and their levels. They are means of the cells' numbers, not numbers of all
-examples together. Those of NLL and Brier score have intervals: the same groups
-are in all cells.
+Which metrics there are `eval/metrics/answers` says, calibration among them. Some
+need columns that cells of earlier versions and predictions of other programs
+lack; those have no such rows. Over cells there are the means of each, `mean_ece`
+and so on: of a corruption over its levels, of the benchmark over the common
+corruptions and their levels. They are means of the cells' numbers, not numbers
+of all examples together. Those of means over examples have intervals: the same
+groups are in all cells.
 """
 
 from __future__ import annotations
@@ -19,12 +18,14 @@ import numpy as np
 
 from eval.cells import cell as cells_lib
 from eval.cells import missing_cells, table
+from eval.metrics import answers as answer_metrics
 from eval.metrics import (
   calibration,
   definitions,
   frame_scores,
   resampling,
 )
+from eval.metrics.answers.base import Answers
 from eval.metrics.replicates import Replicates
 from eval.tasks.headlines import headlines as headlines_lib
 from eval.tasks.headlines import spread as spread_lib
@@ -33,71 +34,37 @@ from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 
 Columns = Mapping[str, np.ndarray]
-_OF_SCORES = {
-  "ece": calibration.ece,
-  "ece_adaptive": calibration.ece_adaptive,
-  "rms_calibration_error": calibration.rms_calibration_error,
-}
-METRICS = definitions.metrics("", *_OF_SCORES, "nll", "brier")
 # Of a model that gives a true class no chance at all.
 _NO_CHANCE = (
   "undefined: the model gives no chance to the true class of {count} examples"
 )
 
 
-@dataclasses.dataclass(frozen=True)
-class Answers:
-  """The examples of a cell with known scores.
+def answers(columns: Columns) -> Answers | None:
+  """Return the answers of a cell; None if examples have more than one, or none.
 
-  Attributes:
-    score: float32 `[N]`, that of the first answer.
-    correct: bool `[N]`: whether it is right.
-    scores: NLL and Brier score by name, float32 `[N]`; empty if they are
-      unknown.
-    groups: `[N]` texts: the group of each example.
-    frame: int32 `[N]`, offset of a frame from its anchor.
+  Only frames that the review accepted count; any of a frame's labels is right.
   """
-
-  score: np.ndarray
-  correct: np.ndarray
-  scores: Mapping[str, np.ndarray]
-  groups: np.ndarray
-  frame: np.ndarray
-
-  @classmethod
-  def of(cls, columns: Columns) -> Answers | None:
-    """Create them from a cell's columns; None without scores of single answers.
-
-    Only frames that the review accepted count; any of a frame's labels is
-    right.
-    """
-    columns = _one_answer(columns)
-    if not columns:
-      return None
-    if "reviewed" in columns:
-      accepted = frame_scores.Frames.from_columns(columns).accepted()
-      columns, correct = accepted.predicted, accepted.correct
-    else:
-      labels = columns.get("labels", columns["label"])
-      correct = top_k.right_of(labels, columns["top5"])[""]
-    known = [n for n in proper_scores.NAMES if n in columns]
-    return cls(
-      columns["score"][:, 0],
-      correct,
-      {name: columns[name] for name in known},
-      columns["group_id"],
-      columns["frame"],
-    )
-
-  def only(self, rows: np.ndarray) -> Answers:
-    """Return some of the examples: bool `[N]`."""
-    return Answers(
-      self.score[rows],
-      self.correct[rows],
-      {name: values[rows] for name, values in self.scores.items()},
-      self.groups[rows],
-      self.frame[rows],
-    )
+  columns = _one_answer(columns)
+  if not columns:
+    return None
+  if "reviewed" in columns:
+    accepted = frame_scores.Frames.from_columns(columns).accepted()
+    columns, correct = accepted.predicted, accepted.correct
+  else:
+    labels = columns.get("labels", columns["label"])
+    correct = top_k.right_of(labels, columns["top5"])[""]
+  known = {n: columns[n] for n in proper_scores.NAMES if n in columns}
+  if "score" in columns:
+    known["score"] = columns["score"][:, 0]
+  return Answers(
+    columns["label"],
+    columns["top5"][:, 0],
+    correct,
+    columns["group_id"],
+    columns["frame"],
+    **known,
+  )
 
 
 def bins(columns: Columns) -> calibration.Bins | None:
@@ -105,40 +72,46 @@ def bins(columns: Columns) -> calibration.Bins | None:
 
   Its intervals need independent examples: with groups it has none.
   """
-  answers = Answers.of(columns)
-  if answers is None:
+  found = answers(columns)
+  if found is None or not found.knows("score"):
     return None
-  diagram = calibration.reliability(answers.score, answers.correct)
-  if resampling.Groups.from_ids(answers.groups).single:
+  diagram = calibration.reliability(found.score, found.correct)
+  if resampling.Groups.from_ids(found.groups).single:
     return diagram
   return dataclasses.replace(diagram, lo=(), hi=())
 
 
-def rows(
-  cell: cells_lib.Cell, columns: Columns, suffix: str = ""
-) -> list[table.Row]:
-  """Return the calibration of one cell; nothing if scores are unknown."""
-  return rows_of(cell, Answers.of(columns), suffix)
+def rows(cell: cells_lib.Cell, columns: Columns, task: str) -> list[table.Row]:
+  """Return the rows of one cell of a task, see `rows_from_answers`."""
+  return rows_from_answers(cell, answers(columns), task)
 
 
-def rows_of(
-  cell: cells_lib.Cell, answers: Answers | None, suffix: str = ""
+def rows_from_answers(
+  cell: cells_lib.Cell, found: Answers | None, task: str, suffix: str = ""
 ) -> list[table.Row]:
-  """Return the rows of answers; without values if the outputs are no
-  probabilities.
+  """Return the metrics of answers, but for those that need unknown scores.
+
+  If the outputs are no probabilities, these have a row that says so.
   """
-  if answers is None:
-    is_known = cells_lib.UNCALIBRATED in cell.remarks
-    names = [m.name + suffix for m in METRICS] if is_known else []
-    return [cell.row(n, np.nan, note=cells_lib.UNCALIBRATED) for n in names]
-  n = len(answers.score)
-  out = [
-    cell.row(name + suffix, metric(answers.score, answers.correct), n=n)
-    for name, metric in _OF_SCORES.items()
-  ]
-  for name, values in answers.scores.items():
-    out.append(mean_row(cell, name + suffix, values, answers.groups))
+  out = []
+  for metric in answer_metrics.metrics(task):
+    name = metric.name + suffix
+    if found is not None and found.knows(*metric.needs):
+      out.append(_row(cell, name, metric.compute(found), found.groups))
+    elif metric.needs and not suffix and cells_lib.UNCALIBRATED in cell.remarks:
+      out.append(cell.row(name, np.nan, note=cells_lib.UNCALIBRATED))
   return out
+
+
+def _row(
+  cell: cells_lib.Cell,
+  name: str,
+  number: float | np.ndarray,
+  groups: np.ndarray,
+) -> table.Row:
+  if isinstance(number, np.ndarray):
+    return mean_row(cell, name, number, groups)
+  return cell.row(name, number, n=len(groups))
 
 
 def mean_row(
@@ -156,30 +129,32 @@ def mean_row(
 
 
 def numbers(
-  columns: Columns, rows_of_cell: Iterable[table.Row]
+  columns: Columns, rows_of_cell: Iterable[table.Row], task: str
 ) -> tuple[dict[str, Replicates], np.ndarray]:
   """Return the numbers of a cell that `headlines` need, and the groups left
   out.
 
-  For NLL and Brier score, if known and finite, there are the means without each
-  block of groups; for the others only the value.
+  Of means over examples, if finite, there are the means without each block of
+  groups; of other metrics only the value.
 
   Args:
     rows_of_cell: its rows from `rows`, and perhaps others.
   """
-  of_scores = {m.name for m in METRICS}
+  listed = {metric.name: metric for metric in answer_metrics.metrics(task)}
   out = {
     row.metric: headlines_lib.value_alone(row.value)
     for row in rows_of_cell
-    if row.metric in of_scores
+    if row.metric in listed
   }
-  answers = Answers.of(columns)
-  if answers is None:
+  found = answers(columns)
+  if found is None or not out:
     return out, np.zeros(0, np.str_)
-  draws = resampling.Draws.from_groups(answers.groups)
-  for name, values in answers.scores.items():
-    if np.isfinite(values).all():
-      out[name] = draws.left_out(values, answers.groups)
+  draws = resampling.Draws.from_groups(found.groups)
+  for name, metric in listed.items():
+    if metric.values and found.knows(*metric.needs):
+      values = metric.values(found)
+      if np.isfinite(values).all():
+        out[name] = draws.left_out(values, found.groups)
   return out, draws.ids
 
 
@@ -195,7 +170,7 @@ def headlines(
       for c, metrics in cells.items()
       if c.name and metric.name in metrics
     )
-    for metric in METRICS
+    for metric in answer_metrics.metrics()
   }
   common = family.names("common")
   return [
@@ -222,11 +197,12 @@ def _one_answer(columns: Columns) -> Columns:
   """Return the columns of one answer per example: clean sequences have one
   frame.
 
-  The result is empty without scores, or with more answers than examples.
+  The result is empty without labels, or with more answers than examples.
   """
-  score = columns.get("score")
-  if score is None or "label" not in columns:
+  top5 = columns.get("top5")
+  if top5 is None or "label" not in columns:
     return {}
-  if score.ndim == 3 and score.shape[1] == 1:
-    return {**columns, "score": score[:, 0], "top5": columns["top5"][:, 0]}
-  return columns if score.ndim == 2 else {}
+  if top5.ndim == 3 and top5.shape[1] == 1:
+    first = {n: columns[n][:, 0] for n in ("top5", "score") if n in columns}
+    return {**columns, **first}
+  return columns if top5.ndim == 2 else {}

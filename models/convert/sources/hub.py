@@ -1,40 +1,35 @@
 """`hf:OWNER/REPO[@REVISION][:FILE]` and `timm:NAME.TAG`: the Hugging Face hub.
 
-The hub is asked for a repository's commit and files; the checkpoint and the
-small files that state its preprocessing are fetched. The checkpoint is FILE,
-else the first file in `formats.hub_order` (safetensors before torch's pickles,
-of which only arrays are read), else the only file with the ending of a
-checkpoint. A revision that is no commit can move: its commit is reported, and
-`@COMMIT` pins it. `HF_ENDPOINT` is another address of the hub, `HF_TOKEN` is
-sent with each request to it and never printed.
+`huggingface_hub` fetches the checkpoint and the small files that state its
+preprocessing. The checkpoint is FILE, else the first file in
+`formats.hub_order` (safetensors before torch's pickles, of which only arrays
+are read), else the only file with the ending of a checkpoint. A revision that
+is no commit can move: its commit is reported, and `@COMMIT` pins it.
+`HF_ENDPOINT` is another address of the hub, `HF_TOKEN` is sent with each
+request to it and never printed.
 """
 
 import dataclasses
-import json
 import os
 import pathlib
 import re
-import urllib.parse
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from absl import logging
 
 from models.convert import formats, known, sidecar
-from models.convert.sources import cache, download
-from robust_tfds import errors, reading
-from robust_tfds.reading import limits
+from models.convert.sources import download
+from robust_tfds import errors
 from robust_tfds.storage import paths
 
 ENDPOINT, TOKEN = "HF_ENDPOINT", "HF_TOKEN"
 _HUB = "https://huggingface.co"
 _PART = r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,95}"
-_NAME = re.compile(rf"hf:({_PART})/({_PART})(?:@([\w./-]+))?(?::(.+))?")
+_NAME = re.compile(rf"hf:({_PART}/{_PART})(?:@([\w./-]+))?(?::(.+))?")
 _TIMM = re.compile(rf"timm:({_PART})")
-_COMMIT = re.compile(r"[0-9a-f]{40}")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 _MAIN = "main"
-_LISTING = "files.json"
-_MOST_BYTES = 64 * limits.MIB  # of a listing: some hundred bytes a file
 _SMALL = (sidecar.CONFIG, sidecar.PROCESSOR)
 _LISTED = 8  # files that a refusal names
 
@@ -44,14 +39,12 @@ class Repository:
   """A repository, revision and file on the hub.
 
   Attributes:
-    owner: owner of the repository.
-    name: name of the repository.
+    name: `OWNER/REPO`.
     revision: a branch, a tag or a commit.
     file: file of the repository; '' for its checkpoint.
     text: the text that the user wrote.
   """
 
-  owner: str
   name: str
   revision: str
   file: str
@@ -59,21 +52,19 @@ class Repository:
 
 
 def parse(text: str) -> Repository:
-  """Parse `hf:OWNER/REPO[@REVISION][:FILE]`.
+  """Return the repository of `hf:OWNER/REPO[@REVISION][:FILE]`.
 
   Raises:
     UserError: it does not have that form.
-
   """
   match = _NAME.fullmatch(text)
-  file = match[4] or "" if match else ""
-  parts = pathlib.PurePosixPath(file).parts
-  if match is None or ".." in parts or file.startswith("/"):
+  file = match[3] or "" if match else ""
+  if match is None or not _is_inside(file):
     raise errors.UserError(
       f"{text}: expected hf:OWNER/REPOSITORY, with @REVISION (a commit holds it"
       " for ever) and :FILE if need be."
     )
-  return Repository(match[1], match[2], match[3] or _MAIN, file, text)
+  return Repository(match[1], match[2] or _MAIN, file, text)
 
 
 def parse_timm(text: str) -> Repository:
@@ -90,13 +81,14 @@ def parse_timm(text: str) -> Repository:
       f"{text}: expected timm:NAME.TAG, as timm's pretrained models are called"
       f"{', e.g. ' * bool(near)}{', '.join(near[:_LISTED])}."
     )
-  return Repository("timm", match[1], _MAIN, "", text)
+  return Repository(f"timm/{match[1]}", _MAIN, "", text)
 
 
 def fetch(text: str) -> str:
   """Fetch the checkpoint of an `hf:` name to this machine.
 
   Raises:
+    MissingPackageError: huggingface_hub is not installed.
     UserError: as for `parse`; or it cannot be fetched, or the repository holds
       no checkpoint, or several and none is named.
   """
@@ -109,31 +101,97 @@ def fetch_timm(text: str) -> str:
 
 
 def _fetch(repository: Repository) -> pathlib.Path:
-  commit, digests = _listing(repository)
-  chosen = _choose(repository, digests)
-  place = _fetch_file(repository, commit, chosen, digests)
-  if "/" not in chosen:
-    for small in _SMALL:
-      if small in digests:
-        _fetch_file(repository, commit, small, digests)
-  if chosen.endswith(formats.INDEX):
-    for shard in formats.shard_names(place):
-      _fetch_file(repository, commit, shard, digests)
-  return place
+  try:
+    import huggingface_hub as hub
+  except ImportError as error:
+    raise errors.missing_package_error(
+      "huggingface_hub", "hub", repository.text
+    ) from error
+  endpoint = (os.environ.get(ENDPOINT) or _HUB).rstrip("/")
+  download.check_address(endpoint)
+  client: Any = hub.HfApi(endpoint, token=os.environ.get(TOKEN))
+  place = {
+    "repo_id": repository.name,
+    "revision": repository.revision,
+    "cache_dir": str(download.folder() / "hub"),
+  }
+
+  def get(file: str) -> pathlib.Path:
+    path = pathlib.Path(client.hf_hub_download(filename=file, **place))
+    # The hub's cache names the content of a large file by its sha256.
+    content = path.resolve()
+    if _SHA256.fullmatch(content.name):
+      download.check(content, content.name)
+    return path
+
+  try:
+    files = _listing(client, place, repository)
+    chosen = _choose(repository, files)
+    checkpoint = get(chosen)
+    more = [name for name in _SMALL if name in files and "/" not in chosen]
+    if chosen.endswith(formats.INDEX):
+      more += formats.shard_names(checkpoint)
+    for name in more:
+      get(name)
+  except errors.UserError:
+    raise
+  except Exception as error:  # of the hub's client, or of a package below it
+    reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
+    raise errors.UserError(
+      f"{repository.text}: {reason} A repository with limited access needs"
+      f" {TOKEN} in the environment. Without a connection: fetch its checkpoint"
+      f" and {' and '.join(_SMALL)} elsewhere into one folder, and give that"
+      " folder's path: checkpoint=FOLDER, of commands"
+      " --config.model.checkpoint=FOLDER."
+    ) from error
+  return checkpoint
 
 
-def _choose(repository: Repository, digests: Mapping[str, str]) -> str:
-  """Choose the file of a repository to read."""
+def _listing(
+  client: Any, place: Mapping[str, str], repository: Repository
+) -> list[str]:
+  """Return the files of a repository; if the hub cannot be asked, those that
+  were fetched before.
+  """
+  try:
+    info = client.model_info(repository.name, revision=repository.revision)
+  except Exception:
+    try:
+      folder = client.snapshot_download(**place, local_files_only=True)
+    except Exception:
+      folder = None
+    if folder is None:
+      raise
+    logging.warning(
+      "%s: the hub cannot be asked; takes what was fetched before: %s.",
+      repository.text,
+      folder,
+    )
+    return [below for below, _ in paths.files_below(folder)]
+  if repository.revision != info.sha:
+    logging.info(
+      "%s is commit %s now; hf:%s@%s holds it.",
+      repository.text,
+      info.sha,
+      repository.name,
+      info.sha,
+    )
+  return [entry.rfilename for entry in info.siblings or ()]
+
+
+def _choose(repository: Repository, files: Iterable[str]) -> str:
+  """Return the file of a repository to read."""
+  files = [file for file in files if _is_inside(file)]
   if repository.file:
-    if repository.file not in digests:
+    if repository.file not in files:
       raise errors.unknown_error(
-        f"file of {repository.text}", repository.file, digests
+        f"file of {repository.text}", repository.file, files
       )
     return repository.file
-  ordered = formats.hub_order(digests)
+  ordered = formats.hub_order(files)
   if ordered:
     return ordered[0]
-  weights = [f for f in digests if f.lower().endswith(formats.ENDINGS)]
+  weights = [f for f in files if f.lower().endswith(formats.ENDINGS)]
   if len(weights) == 1:
     return weights[0]
   listed = ", ".join(weights[:_LISTED]) or "none"
@@ -143,141 +201,5 @@ def _choose(repository: Repository, digests: Mapping[str, str]) -> str:
   )
 
 
-def _fetch_file(
-  repository: Repository, commit: str, file: str, digests: Mapping[str, str]
-) -> pathlib.Path:
-  """Fetch a file of a repository to the cache."""
-  address = "/".join(
-    (
-      _endpoint(),
-      _path(repository),
-      "resolve",
-      commit,
-      urllib.parse.quote(file),
-    )
-  )
-  return cache.get(
-    _folder(repository, commit).joinpath(*_plain_parts(file)),
-    f"{repository.text}: {file} at {commit}",
-    digests.get(file, ""),
-    lambda part: download.file(address, part, _headers()),
-  )
-
-
-def _plain_parts(file: str) -> tuple[str, ...]:
-  """Return the parts of a file's path, each a plain name."""
-  parts = pathlib.PurePosixPath(file).parts
-  cache.place(*parts)  # refuses what could leave the folder
-  return parts
-
-
-def _listing(repository: Repository) -> tuple[str, dict[str, str]]:
-  """Return the commit of a revision, and the files' sha256 as far as the hub
-  states them.
-
-  A commit's listing is cached; for a branch the hub is asked each time, and its
-  last answer is taken if it cannot be reached.
-  """
-  if _COMMIT.fullmatch(repository.revision):
-    note = _folder(repository, repository.revision) / _LISTING
-    if note.exists():
-      return repository.revision, _read_note(note)[1]
-    return _ask(repository)
-  note = _folder(repository, *repository.revision.split("/")) / _LISTING
-  try:
-    return _ask(repository)
-  except errors.UserError:
-    if not note.exists():
-      raise
-    commit, digests = _read_note(note)
-    logging.warning(
-      "%s: the hub cannot be reached; takes commit %s, as %s was when it was"
-      " last asked.",
-      repository.text,
-      commit,
-      repository.revision,
-    )
-    return commit, digests
-
-
-def _ask(repository: Repository) -> tuple[str, dict[str, str]]:
-  """Ask the hub for a revision, and cache notes of its answer."""
-  revision = urllib.parse.quote(repository.revision, safe="")
-  address = f"{_endpoint()}/api/models/{_path(repository)}/revision/{revision}?blobs=true"
-  try:
-    data = download.text(address, _headers(), _MOST_BYTES)
-  except errors.UserError as e:
-    raise errors.UserError(
-      f"{repository.text}: {e} {_remedy(repository)}"
-    ) from e
-  commit, digests = _parse_answer(
-    reading.json_text(data, repository.text), repository
-  )
-  note = json.dumps({"sha": commit, "files": digests}, indent=1).encode()
-  paths.write_bytes(_folder(repository, commit) / _LISTING, note)
-  if repository.revision != commit:
-    moving = _folder(repository, *repository.revision.split("/"))
-    paths.write_bytes(moving / _LISTING, note)
-    logging.info(
-      "%s is commit %s now; %s@%s holds it.",
-      repository.text,
-      commit,
-      f"hf:{repository.owner}/{repository.name}",
-      commit,
-    )
-  return commit, digests
-
-
-def _parse_answer(
-  answer: Any, repository: Repository
-) -> tuple[str, dict[str, str]]:
-  """Parse commit and files from the hub's answer to `/api/models/…/revision/…`."""
-  answer = answer if isinstance(answer, dict) else {}
-  commit, files = answer.get("sha"), answer.get("siblings")
-  if not _COMMIT.fullmatch(str(commit)) or not isinstance(files, list):
-    raise errors.UserError(
-      f"{repository.text}: {_shown_endpoint()} answers no listing of a repository,"
-      f" expected sha and siblings. Is {ENDPOINT} a hub?"
-    )
-  digests = {}
-  for entry in files:
-    name = entry.get("rfilename") if isinstance(entry, dict) else None
-    if isinstance(name, str):
-      large = entry.get("lfs") or {}
-      digests[name] = str(large.get("sha256", ""))
-  return str(commit), digests
-
-
-def _read_note(note: pathlib.Path) -> tuple[str, dict[str, str]]:
-  facts = reading.json_file(note)
-  return str(facts["sha"]), dict(facts["files"])
-
-
-def _folder(repository: Repository, *revision: str) -> pathlib.Path:
-  return cache.place("hf", repository.owner, repository.name, *revision)
-
-
-def _path(repository: Repository) -> str:
-  return f"{repository.owner}/{repository.name}"
-
-
-def _endpoint() -> str:
-  return (os.environ.get(ENDPOINT) or _HUB).rstrip("/")
-
-
-def _shown_endpoint() -> str:
-  return download.redacted(_endpoint())
-
-
-def _headers() -> dict[str, str]:
-  token = os.environ.get(TOKEN)
-  return {"Authorization": f"Bearer {token}"} if token else {}
-
-
-def _remedy(repository: Repository) -> str:
-  return (
-    f"A repository with limited access needs {TOKEN} in the environment. Without"
-    f" a connection: fetch its checkpoint and {' and '.join(_SMALL)} elsewhere"
-    " into one folder, and give that folder's path: checkpoint=FOLDER, of commands"
-    " --config.model.checkpoint=FOLDER."
-  )
+def _is_inside(file: str) -> bool:
+  return ".." not in file.split("/") and not file.startswith("/")

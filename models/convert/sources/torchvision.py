@@ -5,7 +5,7 @@ checkpoints; torchvision itself need not be installed.
 """
 
 from models.convert import known
-from models.convert.sources import cache, download
+from models.convert.sources import download
 from robust_tfds import errors
 
 _START = "torchvision:"
@@ -33,11 +33,4 @@ def fetch(text: str) -> str:
     UserError: as for `parse`; or it cannot be fetched, or its sha256 differs.
   """
   row = parse(text)
-  return str(
-    cache.get(
-      cache.place("torchvision", row.file),
-      row.where,
-      row.sha256,
-      lambda part: download.file(row.where, part),
-    )
-  )
+  return str(download.file(row.where, row.sha256, "torchvision", row.file))

@@ -10,7 +10,7 @@ import re
 import urllib.parse
 
 from models.convert import formats
-from models.convert.sources import cache, download
+from models.convert.sources import download
 from robust_tfds import errors
 
 _FRAGMENT = re.compile(r"sha256=([0-9a-fA-F]+)")
@@ -52,7 +52,7 @@ def parse(text: str) -> Address:
       " https://HOST/.../FILE#sha256=... In a"
       " user's name or password write / as %2F, # as %23 and @ as %40."
     )
-  download.check(address)
+  download.check_address(address)
   path = urllib.parse.unquote(parts.path)
   match = _FRAGMENT.fullmatch(fragment)
   if match is None or len(match[1]) != _DIGITS:
@@ -78,13 +78,6 @@ def fetch(text: str) -> str:
   Raises:
     UserError: as for `parse`; or it cannot be fetched, or its sha256 differs.
   """
-  wanted = parse(text)
-  place = cache.place("web", wanted.sha256, wanted.file)
-  return str(
-    cache.get(
-      place,
-      download.redacted(wanted.address),
-      wanted.sha256,
-      lambda part: download.file(wanted.address, part),
-    )
-  )
+  named = parse(text)
+  parts = ("web", named.sha256, named.file)
+  return str(download.file(named.address, named.sha256, *parts))

@@ -259,12 +259,12 @@ def _names(
     raise errors.UserError(f"names must be names of {kind}, got {value!r}.")
   listed = value if isinstance(value, str) else tuple(value)
   for name in [listed] if isinstance(listed, str) else listed:
-    known = name in family.names() if isinstance(name, str) else False
-    if not known and name in conditions.SEQUENCES.names():
+    known = name in family.known_names if isinstance(name, str) else False
+    if not known and name in conditions.SEQUENCES.known_names:
       raise errors.UserError(
         f"{name} is a perturbation of sequences, which makes many frames of a"
         f" picture; train on {family.noun}s of {kind}:"
-        f" {', '.join(family.names())}."
+        f" {', '.join(family.known_names)}."
       )
   names = family.resolve(listed)
   if not names:

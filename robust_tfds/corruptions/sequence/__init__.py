@@ -176,7 +176,7 @@ def _condition(name: str) -> conditions.Condition:
   """Return perturbation and difficulty of a name such as `shot_noise_2`."""
   condition = conditions.SEQUENCES.parse(name)
   if condition.clean:
-    known = conditions.SEQUENCES.names()
+    known = conditions.SEQUENCES.known_names
     raise errors.unknown_error("perturbation", name, known)
   return condition
 

@@ -3,12 +3,12 @@
 import functools
 import hashlib
 import os
+import pathlib
 from unittest import mock
 
 import hypothesis
 import jax
 import numpy as np
-import pytest
 from absl.testing import absltest, parameterized
 from hypothesis import strategies as st
 
@@ -21,10 +21,10 @@ from robust_tfds.corruptions import (
   spec,
 )
 from robust_tfds.corruptions import image as image_frame
-from tests import frost_folder, in_process, quick
+from tests import contracts, frost_folder, in_process, quick
 from tests.corruptions import canvas_test, replays
 
-_NAMES = conditions.PICTURES.names("all")
+_NAMES = conditions.PICTURES.known_names
 # One of each kind of operation; the others are slow tests. Fog: `padding_test.py`.
 _KINDS = (
   "gaussian_noise",
@@ -33,7 +33,6 @@ _KINDS = (
   "frost",
   "brightness",
 )
-_OTHERS = tuple(n for n in _NAMES if n not in _KINDS)
 _EIGHT_DEVICES = """
 import hashlib, sys
 import jax, numpy as np
@@ -65,7 +64,11 @@ def _image(height, width, seed=0) -> np.ndarray:
   )
 
 
-def _edition(name, wanted="cifar10"):
+def plugin_file(name: str) -> pathlib.Path:
+  return pathlib.Path(image_frame.__file__).parent / f"{name}.py"
+
+
+def edition_of(name, wanted="cifar10"):
   """The edition, or one that a corruption of one's own has."""
   known, variant = plugins.picture(name).severities, spec.edition(wanted)
   return (
@@ -114,7 +117,7 @@ class ContractTest(parameterized.TestCase):
     frost_folder.use_drawn()
     self.addCleanup(frost_pictures.use_folder, None)
 
-  @quick.cases(_KINDS, _OTHERS)
+  @contracts.cases(_NAMES, plugin_file, quick=_KINDS)
   def test_batch_order_jit_and_severity_type_change_nothing(self, name):
     batch = np.stack([_image(32, 32, i) for i in range(4)])
     ids = ["a", "b", "c", "d"]
@@ -123,7 +126,7 @@ class ContractTest(parameterized.TestCase):
     def call(rows, severity=3):
       return np.asarray(
         corruptions.corrupt_batch(
-          batch[rows], name, severity, edition=_edition(name), keys=keys[rows]
+          batch[rows], name, severity, edition=edition_of(name), keys=keys[rows]
         )
       )
 
@@ -132,29 +135,28 @@ class ContractTest(parameterized.TestCase):
     np.testing.assert_array_equal(call([0, 1, 2, 3], np.int64(3)), whole)
     traced = jax.jit(
       lambda x, s, k: corruptions.corrupt_batch(
-        x, name, s, edition=_edition(name), keys=k
+        x, name, s, edition=edition_of(name), keys=k
       )
     )(batch, 3, keys)
     np.testing.assert_array_equal(np.asarray(traced), whole)
     strided = np.repeat(batch, 2, axis=2)[:, :, ::2]
     self.assertFalse(strided.flags["C_CONTIGUOUS"])
     again = corruptions.corrupt_batch(
-      strided, name, 3, edition=_edition(name), keys=keys
+      strided, name, 3, edition=edition_of(name), keys=keys
     )
     np.testing.assert_array_equal(np.asarray(again), whole)
 
-  @parameterized.parameters(*_NAMES)
-  @pytest.mark.slow
+  @contracts.cases(_NAMES, plugin_file)
   def test_black_white_and_grey_of_a_fixed_size(self, name):
-    self._check_flat_pictures(name, _edition(name))
+    self._check_flat_pictures(name, edition_of(name))
 
-  @quick.cases(_KINDS, _OTHERS)
+  @contracts.cases(_NAMES, plugin_file, quick=_KINDS)
   def test_flat_and_small_pictures(self, name):
-    self._check_flat_pictures(name, _edition(name, "any"))
+    self._check_flat_pictures(name, edition_of(name, "any"))
     for height, width in ((1, 1), (1, 31), (7, 5), (31, 20)):
       image = _image(height, width)
       out = corruptions.corrupt(
-        image, name, 3, edition=_edition(name, "any"), key=_key(name)
+        image, name, 3, edition=edition_of(name, "any"), key=_key(name)
       )
       self.assertEqual(out.shape, image.shape)
 
@@ -177,26 +179,25 @@ class ContractTest(parameterized.TestCase):
         )
         np.testing.assert_array_equal(out, np.asarray(same))
 
-  @parameterized.parameters(*_NAMES)
-  @pytest.mark.slow
+  @contracts.cases(_NAMES, plugin_file)
   def test_padding_changes_nothing(self, name):
     for height, width in ((333, 500), (60, 90), (129, 65)):
       image, key = _image(height, width), _key(name)
       padded = corruptions.corrupt(
-        image, name, 3, edition=_edition(name, "any"), key=key
+        image, name, 3, edition=edition_of(name, "any"), key=key
       )
       plain = corruptions.corrupt_batch(
         image[None],
         name,
         3,
-        edition=_edition(name, "any"),
+        edition=edition_of(name, "any"),
         keys=seeding.raw(key)[None],
       )[0]
       np.testing.assert_array_equal(np.asarray(padded), np.asarray(plain))
 
-  @quick.cases(_KINDS[:1], (*_KINDS[1:], *_OTHERS))
+  @contracts.cases(_NAMES, plugin_file, quick=_KINDS[:1])
   def test_the_canvas_changes_nothing(self, name):
-    image, key, edition = _image(33, 70), _key(name), _edition(name, "any")
+    image, key, edition = _image(33, 70), _key(name), edition_of(name, "any")
     # The next power of two, two beyond it, and a side that fits to the pixel.
     shapes = ((128, 128), (33, 300), (260, 70))
     for severity in (1, 2, 3, 4, 5):

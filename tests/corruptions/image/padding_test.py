@@ -1,16 +1,17 @@
-"""Blurs, weather and elastic: the same bytes in any canvas, batch and order."""
+"""Every corruption of pictures: the same bytes in any canvas, batch and order."""
 
 import itertools
 
 import numpy as np
-import pytest
 from absl.testing import parameterized
 
-from robust_tfds import corruptions
+from robust_tfds import conditions, corruptions
 from robust_tfds.corruptions import frost_pictures
-from tests import frost_folder, quick
+from tests import contracts, frost_folder, quick
+from tests.corruptions.image import image_test
 
-NAMES = (
+_NAMES = conditions.PICTURES.known_names
+_BLURS_AND_WEATHER = (
   "glass_blur",
   "motion_blur",
   "zoom_blur",
@@ -22,7 +23,6 @@ NAMES = (
 )
 # One of each kind of operation; the others are slow tests.
 _KINDS = ("zoom_blur", "fog")
-_OTHERS = tuple(n for n in NAMES if n not in _KINDS)
 _LARGE = ((200, 320), (256, 256), (33, 290), (129, 65))
 _SIZES = ((64, 64), (33, 80))  # the fog map of the first is the smaller one
 _TINY = ((1, 1), (1, 31), (5, 7))
@@ -48,25 +48,23 @@ class CanvasTest(parameterized.TestCase):
     frost_folder.use_drawn()
     cls.addClassCleanup(frost_pictures.use_folder, None)
 
-  @quick.cases(_KINDS, _OTHERS)
+  @contracts.cases(_NAMES, image_test.plugin_file, quick=_KINDS)
   def test_padded_equals_unpadded(self, name):
     self._check(name, (1, 2, 5), _SIZES, (72, 80))
 
-  @quick.cases(_KINDS[:1], (*_KINDS[1:], *_OTHERS))
+  @contracts.cases(_NAMES, image_test.plugin_file, quick=_KINDS[:1])
   def test_tiny_pictures(self, name):
     self._check(name, (3, 4), _TINY, (40, 48))
 
-  @parameterized.product(name=NAMES)
-  @pytest.mark.slow
+  @contracts.cases(_NAMES, image_test.plugin_file)
   def test_more_sizes(self, name):
     self._check(name, (1, 2, 3, 4, 5), _LARGE, (256, 320))
     self._check(name, (1, 2, 3, 4, 5), _MORE_TINY, (40, 48))
 
-  @parameterized.parameters(*NAMES)
-  @pytest.mark.slow
+  @contracts.cases(_NAMES, image_test.plugin_file)
   def test_order_and_size_of_the_batch(self, name):
     canvas, keys = _canvas(((64, 64),) * 5, (64, 64))
-    edition = "tiny_imagenet"
+    edition = image_test.edition_of(name, "tiny_imagenet")
     for severity in (1, 3, 5):
       kwargs = {"name": name, "severity": severity, "edition": edition}
       together = corruptions.corrupt_batch(canvas, keys=keys, **kwargs)
@@ -80,7 +78,7 @@ class CanvasTest(parameterized.TestCase):
 
   @quick.cases(
     [(name, "cifar10") for name in ("motion_blur", "zoom_blur", "fog")],
-    itertools.product(NAMES, ("cifar10", "any")),
+    itertools.product(_BLURS_AND_WEATHER, ("cifar10", "any")),
   )
   def test_black_white_and_grey_stay_plausible(self, name, edition):
     # imagecorruptions' motion blur darkens pictures shorter than its 41 taps.
@@ -113,7 +111,8 @@ class CanvasTest(parameterized.TestCase):
 
   def _check_severity(self, name, severity, sizes, shape):
     canvas, keys = _canvas(sizes, shape)
-    kwargs = {"name": name, "severity": severity, "edition": "any"}
+    edition = image_test.edition_of(name, "any")
+    kwargs = {"name": name, "severity": severity, "edition": edition}
     padded = np.asarray(
       corruptions.corrupt_batch(
         canvas, keys=keys, sizes=np.array(sizes), **kwargs

@@ -1,22 +1,26 @@
 """What every perturbation of the folder must do, whoever wrote it."""
 
 import itertools
+import pathlib
 
 import jax
 import numpy as np
-import pytest
 from absl.testing import parameterized
 
 from robust_tfds import conditions, corruptions, errors
-from robust_tfds.corruptions import spec
+from robust_tfds.corruptions import plugins, spec
 from robust_tfds.corruptions.sequence import EDITIONS, frame_count
-from tests import quick
+from tests import contracts
 
-_NAMES = conditions.SEQUENCES.names("all")
+_NAMES = conditions.SEQUENCES.known_names
 # One of each kind of operation; the others are slow tests.
 _KINDS = ("gaussian_noise", "motion_blur", "zoom_blur", "tilt")
 _OTHERS = tuple(n for n in _NAMES if n not in _KINDS)
 _SIZES = {"cifar10": (32, 32), "imagenet": (256, 270), "inception": (320, 300)}
+
+
+def _plugin_file(name: str) -> pathlib.Path:
+  return pathlib.Path(plugins.__file__).parent / "sequence" / f"{name}.py"
 
 
 def _key() -> jax.Array:
@@ -62,7 +66,7 @@ class NamesTest(parameterized.TestCase):
 
 
 class ContractTest(parameterized.TestCase):
-  @quick.cases(_KINDS, _OTHERS)
+  @contracts.cases(_NAMES, _plugin_file, quick=_KINDS)
   def test_padding_and_batch_change_no_frame(self, name):
     image = _image(256, 270)
     keys = conditions.raw_keys(0, "imagenet_p", name, 1, ["a", "b"])
@@ -74,9 +78,13 @@ class ContractTest(parameterized.TestCase):
     )
     np.testing.assert_array_equal(alone, padded[1])
 
-  @quick.cases(
-    [*itertools.product(_KINDS, EDITIONS), *((n, "cifar10") for n in _OTHERS)],
-    [(n, e) for n in _OTHERS for e in EDITIONS if e != "cifar10"],
+  @contracts.cases(
+    itertools.product(_NAMES, EDITIONS),
+    _plugin_file,
+    quick=[
+      *itertools.product(_KINDS, EDITIONS),
+      *((n, "cifar10") for n in _OTHERS),
+    ],
   )
   def test_every_edition_has_its_frames(self, name, edition):
     """By tracing alone: shapes are known before anything is compiled."""
@@ -91,8 +99,7 @@ class ContractTest(parameterized.TestCase):
     self.assertEqual(frames.shape, (1, count, side, side, 3))
     self.assertEqual(frames.dtype, np.uint8)
 
-  @parameterized.product(name=_NAMES, edition=EDITIONS)
-  @pytest.mark.slow
+  @contracts.cases(itertools.product(_NAMES, EDITIONS), _plugin_file)
   def test_every_edition_runs(self, name, edition):
     image = _image(*_SIZES.get(edition, (90, 80)))
     frames = corruptions.sequence(image, name, edition=edition, key=_key())

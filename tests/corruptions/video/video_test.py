@@ -1,6 +1,7 @@
 """What every perturbation of videos must do, whoever wrote it."""
 
 import itertools
+import pathlib
 
 import numpy as np
 from absl.testing import parameterized
@@ -9,14 +10,21 @@ from PIL import Image
 from robust_tfds import conditions, corruptions, errors
 from robust_tfds.corruptions import plugins, seeding, video
 from robust_tfds.corruptions.video import random_rotation
-from tests import quick
+from tests import contracts
 
-_NAMES = conditions.VIDEOS.names()
-_TEMPORAL = conditions.VIDEOS.members("temporal")
-_CODECS = ("mpeg1", "mpeg2")
+_NAMES = conditions.VIDEOS.known_names
+_TEMPORAL = [n for n in _NAMES if video.is_temporal(n)]
+_CODECS = [n for n in _NAMES if video.is_codec(n)]
 _PIXELS = [n for n in _NAMES if n not in (*_TEMPORAL, *_CODECS)]
 # One of each kind of plugin; the others are slow tests.
 _KINDS = ("shot_noise", "random_rotation", "translation")
+
+
+def _plugin(name: str) -> contracts.Source:
+  """The file of a perturbation, or its row if that says it all."""
+  if conditions.VIDEOS.row(name).plugin:
+    return repr(conditions.VIDEOS.row(name))
+  return pathlib.Path(video.__file__).parent / f"{name}.py"
 
 
 def _key(name="x", severity=1, example="clip"):
@@ -68,19 +76,51 @@ class IndexTest(parameterized.TestCase):
 
 class VideoTest(parameterized.TestCase):
   def test_names(self):
-    self.assertEqual(corruptions.video_names(), _NAMES)
-    self.assertEqual(corruptions.video_names("temporal"), _TEMPORAL)
+    self.assertEqual(corruptions.video_names(), conditions.VIDEOS.names())
+    self.assertContainsSubset(corruptions.video_names("temporal"), _TEMPORAL)
     self.assertLen(
       [n for g in conditions.VIDEOS.groups for n in corruptions.video_names(g)],
       18,
     )
 
   def test_kinds(self):
-    for name in _NAMES:
-      self.assertEqual(video.is_temporal(name), name in _TEMPORAL)
-      self.assertEqual(video.is_codec(name), name in _CODECS)
+    published = conditions.VIDEOS.names()
+    temporal = [n for n in _TEMPORAL if n in published]
+    self.assertSequenceEqual(corruptions.video_names("temporal"), temporal)
+    self.assertEqual([n for n in _CODECS if n in published], ["mpeg1", "mpeg2"])
 
-  @quick.cases(_KINDS, [n for n in _PIXELS if n not in _KINDS])
+  @contracts.cases(_PIXELS, _plugin, quick=_KINDS)
+  def test_padding_changes_nothing(self, name):
+    sizes = np.array([(40, 52), (33, 64), (64, 31), (1, 5)])
+    canvases = np.random.default_rng(0).integers(
+      0, 256, (4, 64, 64, 3), np.uint8
+    )
+    keys = conditions.raw_keys(0, "ucf101_p", name, 3, list("abcd"))
+    numbers = np.array([0, 3, 1, 2])
+    for edition in video.EDITIONS:
+      drawn = video.draws(
+        name, 3, edition=edition, sizes=sizes, keys=keys, numbers=numbers
+      )
+      padded = np.asarray(
+        video.perturb_canvases(canvases, name, 3, drawn, sizes=sizes)
+      )
+      after = video.sizes_after(name, edition, sizes)
+      for i, (height, width) in enumerate(sizes):
+        alone = video.perturb_frames(
+          canvases[i : i + 1, :height, :width],
+          name,
+          3,
+          edition=edition,
+          key=keys[i],
+          first=numbers[i],
+        )
+        tall, wide = after[i]
+        self.assertEqual(alone.shape, (1, tall, wide, 3))
+        np.testing.assert_array_equal(
+          padded[i, :tall, : 3 * wide].reshape(tall, wide, 3), alone[0]
+        )
+
+  @contracts.cases(_PIXELS, _plugin, quick=_KINDS)
   def test_parts_of_a_clip_are_those_of_the_whole(self, name):
     clip = _small(20)
     key = _key(name)

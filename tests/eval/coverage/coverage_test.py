@@ -126,4 +126,3 @@ class PageTest(parameterized.TestCase):
       page.keep({key: tally}, [key[:2]])
       self.assertEqual(page.read(), {key: tally})
       self.assertIn("| some data | 40 | 91.7 (2.8, 5.6)", doc.read_text())
-      self.assertIn("(`mce`) | The mean over the 15 corr", doc.read_text())

@@ -5,7 +5,6 @@ import importlib
 import pathlib
 from collections.abc import Iterable, Mapping
 
-from eval.metrics import definitions
 from tests.eval.coverage import cases
 from tests.eval.coverage.case import Tally
 
@@ -51,27 +50,12 @@ def keep(results: Results, known: Iterable[tuple[str, str]]) -> None:
 
 
 def written(page: str, results: Results) -> str:
-  """The page with what is estimated, and the results, between their marks."""
+  """The page with the results between their marks."""
   topics = dict.fromkeys(topic for topic, _, _ in results)
   tables = "\n".join(_table(topic, results) for topic in topics)
-  return _between(_between(page, "estimated", _estimated()), "coverage", tables)
-
-
-def _between(page: str, mark: str, text: str) -> str:
-  begin, end = f"<!-- {mark}: begin -->\n", f"<!-- {mark}: end -->\n"
+  begin, end = "<!-- coverage: begin -->\n", "<!-- coverage: end -->\n"
   before, _, rest = page.partition(begin)
-  return f"{before}{begin}\n{text}\n{end}{rest.partition(end)[2]}"
-
-
-def _estimated() -> str:
-  """What every number's interval is of, as its definition says."""
-  lines = ["| number | what the interval holds |", "|---|---|"]
-  for topic in definitions.TOPICS:
-    lines.append(f"| **{topic.title}** | |")
-    for metric in topic.metrics:
-      heading = f"{metric.full_heading} (`{metric.name}`)"
-      lines.append(f"| {heading} | {metric.population} |")
-  return "\n".join(lines) + "\n"
+  return f"{before}{begin}\n{tables}\n{end}{rest.partition(end)[2]}"
 
 
 def _line(key: Key, tally: Tally) -> str:

@@ -90,7 +90,7 @@ class EvaluationTest(parameterized.TestCase):
     self.assertRegex(numbers[0], r"^clean_error +[01]\.\d{4} \[0\.\d")
     self.assertIn("mean over 1 of 75 cells: fog 3", numbers[1])
     self.assertStartsWith(lacking, "not measured: mean_corruption_error, ")
-    self.assertIn(" and 5 more; why: result.missing", lacking)
+    self.assertIn(", ...; why: result.missing", lacking)
     self.assertIn("needs a baseline", result.missing["mce"])
     with self.assertRaisesRegex(KeyError, "mean_corruption_error: missing"):
       result.summary["mean_corruption_error"]

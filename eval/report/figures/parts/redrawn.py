@@ -34,7 +34,7 @@ def context(
   """
   first = models[0].board
   listed = {c: None for m in models for c in m.entry.cells}
-  names = [n for n in first.family.names() if n in {c.name for c in listed}]
+  names = [n for n in first.family.known_names if n in {c.name for c in listed}]
   known = [list(s.side.run.class_names) for s in request.scored]
   return Context(
     **{

@@ -14,8 +14,8 @@ from eval import tasks
 from eval.cells.number import Number
 from eval.compare import runs
 from eval.compare.pairs import (
+  answers,
   baseline,
-  calibration,
   compare,
   figure,
   lines,
@@ -204,7 +204,7 @@ class CalibrationTest(absltest.TestCase):
   """Differences of calibration over cells."""
 
   def _lines(self, first, second):
-    lines = calibration.lines(first, second, _FAMILY)
+    lines = answers.lines(first, second, _FAMILY)
     return {(x.metric, x.corruption): x for x in lines}
 
   def test_clean_corruptions_and_benchmark(self):

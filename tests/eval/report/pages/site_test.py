@@ -68,7 +68,7 @@ class SiteTest(absltest.TestCase):
   def test_all_definitions_are_there(self):
     page = html_check.Page(site.definitions_page())
     self.assertEmpty(page.faults)
-    for topic in definitions.TOPICS:
+    for topic in definitions.topics():
       for metric in topic.metrics:
         self.assertIn(definitions.anchor(topic, metric), page.ids)
         for text in (metric.words, metric.formula, metric.source):

@@ -183,14 +183,19 @@ def _task(kind, dataset, family) -> base.Task:
   return kind(base.Setting(dataset, data=ml_collections.ConfigDict(data)))
 
 
+def _calibration(columns, cell=_CELL) -> dict[str, table.Row]:
+  """The rows of a cell's calibration by metric, in their order."""
+  rows = reliability.rows(cell, columns, "classification")
+  return {row.metric: row for row in rows if row.metric in _NAMES}
+
+
 class RowsTest(parameterized.TestCase):
   """Calibration in the table: which rows, of what, and that no others change."""
 
   def test_of_a_cell(self):
     columns = _columns()
-    rows = reliability.rows(_CELL, columns)
-    self.assertEqual([r.metric for r in rows], list(_NAMES))
-    of = {r.metric: r for r in rows}
+    of = _calibration(columns)
+    self.assertEqual(list(of), list(_NAMES))
     top, right = columns["score"][:, 0], columns["top5"][:, 0]
     right = right == columns["label"]
     for name in _OF_SCORES:
@@ -200,19 +205,21 @@ class RowsTest(parameterized.TestCase):
     for name in ("nll", "brier"):
       row, want = of[name], _mean(columns[name], columns["group_id"])
       self.assertEqual((row.value, row.lo, row.hi), want)
-    self.assertEqual({(r.config, r.severity) for r in rows}, {("fog_2", 2)})
+    places = {(r.config, r.severity) for r in of.values()}
+    self.assertEqual(places, {("fog_2", 2)})
 
   def test_what_the_columns_do_not_hold(self):
     """Cells of earlier versions, and predictions of other programs."""
-    rows = reliability.rows(_CELL, _without(_columns(), "nll", "brier"))
-    self.assertEqual([r.metric for r in rows], list(_OF_SCORES))
-    self.assertEqual(reliability.rows(_CELL, _without(_columns(), "score")), [])
+    self.assertEqual(
+      list(_calibration(_without(_columns(), "nll", "brier"))), list(_OF_SCORES)
+    )
+    self.assertEmpty(_calibration(_without(_columns(), "score")))
     self.assertIsNone(reliability.bins(_without(_columns(), "score")))
 
   def test_a_class_without_an_output(self):
     columns = _columns()
     columns["nll"][[3, 5]] = np.inf
-    *_, nll, brier = reliability.rows(_CELL, columns)
+    *_, nll, brier = _calibration(columns).values()
     self.assertFalse(nll.has_value)
     self.assertEqual(
       nll.note,
@@ -224,13 +231,13 @@ class RowsTest(parameterized.TestCase):
   def test_lower_ends_are_no_negative_scores(self):
     columns = _columns(n=3)
     columns["nll"][:] = [0, 0, 9]
-    *_, nll, _ = reliability.rows(_CELL, columns)
+    nll = _calibration(columns)["nll"]
     self.assertEqual(nll.lo, 0)
 
   def test_no_interval_where_all_examples_have_one_score(self):
     columns = _columns()
     columns["nll"][:], columns["brier"][:] = 0.0, 0.9
-    *_, nll, brier = reliability.rows(_CELL, columns)
+    *_, nll, brier = _calibration(columns).values()
     for row in (nll, brier):
       self.assertEqual((row.lo, row.hi, row.n), (None, None, _N))
       self.assertEqual(row.note, "no interval: every draw gives this value")
@@ -243,15 +250,13 @@ class RowsTest(parameterized.TestCase):
       "score": columns["score"][:, None],
     }
     clean = dataclasses.replace(_CELL, condition=Condition())
-    self.assertEqual(
-      reliability.rows(clean, one), reliability.rows(clean, columns)
-    )
+    self.assertEqual(_calibration(one, clean), _calibration(columns, clean))
     many = {
       **columns,
       "top5": np.repeat(one["top5"], 3, 1),
       "score": np.repeat(one["score"], 3, 1),
     }
-    self.assertEqual(reliability.rows(clean, many), [])
+    self.assertEmpty(_calibration(many, clean))
 
   def test_of_frames(self):
     columns = _frames()
@@ -279,8 +284,7 @@ class BinsTest(absltest.TestCase):
     columns = _columns()
     bins = reliability.bins(columns)
     self.assertEqual(sum(bins.count), _N)
-    (row, *_) = reliability.rows(_CELL, columns)
-    self.assertEqual(bins.ece, row.value)
+    self.assertEqual(bins.ece, _calibration(columns)["ece"].value)
     self.assertLen(bins.edges, 16)
     self.assertLen(bins.lo, 15)
 

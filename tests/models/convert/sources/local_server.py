@@ -1,8 +1,10 @@
 """A server of files on this machine, and an empty cache, for tests."""
 
 import dataclasses
+import hashlib
 import http.server
 import io
+import json
 import os
 import pathlib
 import threading
@@ -12,7 +14,7 @@ import numpy as np
 from absl.testing import parameterized
 
 from models.convert.sources import download, hub
-from robust_tfds.storage import cache as cache_folder
+from robust_tfds.storage import cache
 
 
 @dataclasses.dataclass
@@ -21,25 +23,25 @@ class Served:
 
   Attributes:
     files: path -> bytes, or an address that it leads to.
+    commits: path of a hub's file -> its commit.
     breaks: how many answers end in the middle.
     fails: how many answers are 503.
-    ranges: whether it continues a file.
     requests: (path, headers) of each request.
   """
 
   files: dict[str, bytes | str] = dataclasses.field(default_factory=dict)
+  commits: dict[str, str] = dataclasses.field(default_factory=dict)
   breaks: int = 0
   fails: int = 0
-  ranges: bool = True
   requests: list = dataclasses.field(default_factory=list)
   address: str = ""
-
-  def asked(self) -> list[str]:
-    return [path for path, _ in self.requests]
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
   served: Served
+
+  def do_HEAD(self):
+    self.do_GET()
 
   def do_GET(self):
     path = self.path.partition("?")[0]
@@ -55,26 +57,21 @@ class _Handler(http.server.BaseHTTPRequestHandler):
       self.send_header("Location", body)
       self.end_headers()
     else:
-      self._send(body)
+      self._send(path, body)
 
-  def _send(self, body: bytes):
-    tag = f'"{len(body)}-{sum(body) % 9973}"'
-    asked = self.headers.get("Range", "")
-    start = 0
-    if asked and self.served.ranges and self.headers.get("If-Range") == tag:
-      start = int(asked.removeprefix("bytes=").rstrip("-"))
-    self.send_response(206 if start else 200)
-    self.send_header("ETag", tag)
-    self.send_header("Content-Length", str(len(body) - start))
-    if start:
-      last = len(body) - 1
-      self.send_header("Content-Range", f"bytes {start}-{last}/{len(body)}")
+  def _send(self, path: str, body: bytes):
+    self.send_response(200)
+    self.send_header("Content-Length", str(len(body)))
+    if path in self.served.commits:
+      self.send_header("X-Repo-Commit", self.served.commits[path])
+      self.send_header("ETag", f'"{hashlib.sha256(body).hexdigest()}"')
     self.end_headers()
-    part = body[start:]
+    if self.command == "HEAD":
+      return
     if self.served.breaks:
       self.served.breaks -= 1
-      part = part[: len(part) // 2]
-    self.wfile.write(part)
+      body = body[: len(body) // 2]
+    self.wfile.write(body)
 
   def log_message(self, format, *args):
     del format, args
@@ -108,7 +105,7 @@ class Case(parameterized.TestCase):
       mock.patch.dict(
         os.environ,
         {
-          cache_folder.VARIABLE: str(self.folder / "cache"),
+          cache.VARIABLE: str(self.folder / "cache"),
           download.LOCAL_HTTP: "1",
           hub.ENDPOINT: self.served.address,
           "no_proxy": "127.0.0.1,localhost",
@@ -118,7 +115,22 @@ class Case(parameterized.TestCase):
     os.environ.pop(hub.TOKEN, None)
     self.enter_context(mock.patch.object(download, "_PAUSE_S", 0.0))
 
-  def nothing_left(self):
-    """No part of a file lies in the cache."""
-    left = [p.name for p in (self.folder / "cache").rglob("*.part*")]
-    self.assertEmpty(left)
+  def serve(self, files, repository="me/net", commit="a" * 40, revision="main"):
+    """Serve a repository's files at a commit, as the hub does."""
+    listing = {
+      "id": repository,
+      "sha": commit,
+      "siblings": [{"rfilename": name} for name in files],
+    }
+    for name in (revision, commit):
+      api = f"/api/models/{repository}/revision/{name}"
+      self.served.files[api] = json.dumps(listing).encode()
+      for file, data in files.items():
+        path = f"/{repository}/resolve/{name}/{file}"
+        self.served.files[path] = data
+        self.served.commits[path] = commit
+
+  def cached(self):
+    """Return the names of the files in the cache."""
+    kept = (self.folder / "cache").rglob("*")
+    return [p.name for p in kept if p.is_file() and p.suffix != ".lock"]

@@ -6,7 +6,6 @@ import os
 import pathlib
 import sys
 import threading
-import time
 import warnings
 from unittest import mock
 
@@ -14,9 +13,8 @@ import numpy as np
 from absl.testing import absltest, parameterized
 
 from models.convert import match, sources
-from models.convert.sources import cache, package, torchvision, web
+from models.convert.sources import download, package, torchvision, web
 from robust_tfds import errors, models
-from robust_tfds.storage import cache as cache_folder
 from robust_tfds.storage import paths
 from tests.models.convert import checkpoints
 from tests.models.convert.sources import local_server
@@ -39,9 +37,7 @@ class SourcesTest(checkpoints.Case):
     ("/nowhere/a.npz", FileNotFoundError, "No checkpoint at /nowhere"),
   )
   def test_malformed_names_ask_no_network(self, text, error, words):
-    with mock.patch.object(
-      sources.download, "_opened", side_effect=AssertionError
-    ):
+    with mock.patch.object(download, "_download", side_effect=AssertionError):
       with self.assertRaisesRegex(error, words):
         sources.locate(text)
 
@@ -104,37 +100,117 @@ class NameTest(parameterized.TestCase):
 
 
 _DIGITS = "ab" * 32
+_DATA = bytes(range(256)) * 400
+_DIGEST = hashlib.sha256(_DATA).hexdigest()
 
 
 class WebTest(local_server.Case):
-  """`https://...#sha256=...`: the hash is part of the name."""
+  """`https://...#sha256=...`: fetched once, compared at every read."""
+
+  def setUp(self):
+    super().setUp()
+    self.served.files = {"/w/a.npz": _DATA}
+    self.address = f"{self.served.address}/w/a.npz"
+    self.place = self.folder / f"cache/checkpoints/web/{_DIGEST}/a.npz"
+
+  def _fetched(self, address="", digits=_DIGEST):
+    return pathlib.Path(web.fetch(f"{address or self.address}#sha256={digits}"))
 
   def test_load(self):
     flat = checkpoints.drawn("digits_linear")
     data = local_server.npz_bytes({"/".join(p): a for p, a in flat.items()})
-    self.served.files = {"/w/net.npz": data}
+    self.served.files["/net.npz"] = data
     digest = hashlib.sha256(data).hexdigest()
-    address = f"{self.served.address}/w/net.npz"
+    address = f"{self.served.address}/net.npz#sha256={digest}"
     with warnings.catch_warnings():
       warnings.simplefilter("error")
-      for _ in range(2):
-        got = models.convert.load("digits_linear", f"{address}#sha256={digest}")
-        checkpoints.Case.same(self, got, flat)
-    self.assertLen(self.served.requests, 1)
-    with self.assertRaisesRegex(
-      errors.UserError, f"got a file of sha256 {digest}, expected abab"
-    ):
-      models.convert.load("digits_linear", f"{address}#sha256={_DIGITS}")
-    self.nothing_left()
+      got = models.convert.load("digits_linear", address)
+    checkpoints.Case.same(self, got, flat)
 
-  def test_offline(self):
-    address = f"{self.served.address}/gone.npz#sha256={_DIGITS}"
+  def test_fetched_once_compared_each_time(self):
+    for _ in range(2):
+      self.assertEqual(self._fetched(), self.place)
+    self.assertLen(self.served.requests, 1)
+    self.assertEqual(self.place.read_bytes(), _DATA)
+    self.assertEqual(self.cached(), ["a.npz"])
+    self.place.write_bytes(_DATA[:-1] + b"X")
+    with self.assertRaisesRegex(
+      errors.UserError, f"a.npz: has sha256 .*expected {_DIGEST}.*Remove"
+    ):
+      self._fetched()
+
+  def test_another_file_is_not_kept(self):
+    with self.assertRaisesRegex(
+      errors.UserError, f"a.npz: got a file of sha256 {_DIGEST}, expected abab"
+    ):
+      self._fetched(digits=_DIGITS)
+    self.assertEmpty(self.cached())
+
+  def test_without_a_connection_it_says_where_to_put_the_file(self):
+    self.served.files.clear()
     with self.assertRaisesRegex(
       errors.UserError,
-      f"gone.npz: the server answers 404.*sha256 {_DIGITS}.*put it at"
-      f" .*web/{_DIGITS}/gone.npz",
+      f"a.npz: the server answers 404. There is no such file.*sha256 {_DIGEST}.*"
+      f"put it at {self.place}",
     ):
-      models.convert.load("digits_linear", address)
+      self._fetched()
+    self.assertLen(self.served.requests, 1)
+    self.place.write_bytes(_DATA)  # as the message says
+    self.assertEqual(self._fetched(), self.place)
+
+  @parameterized.parameters("breaks", "fails")
+  def test_a_connection_that_breaks_and_a_busy_server_are_tried_again(
+    self, why
+  ):
+    setattr(self.served, why, 2)
+    self.assertEqual(self._fetched().read_bytes(), _DATA)
+    self.assertLen(self.served.requests, 3)
+    self.place.unlink()
+    setattr(self.served, why, 4)
+    with self.assertRaisesRegex(errors.UserError, "fetched after 4 tries: "):
+      self._fetched()
+    self.assertEmpty(self.cached())
+
+  def test_a_file_that_is_too_large(self):
+    with mock.patch.object(download.limits, "CHECKPOINT_BYTES", 1000):
+      with self.assertRaisesRegex(errors.UserError, "the limit is 1,000"):
+        self._fetched()
+
+  def test_two_at_once_fetch_once(self):
+    threads = [threading.Thread(target=self._fetched) for _ in range(3)]
+    for thread in threads:
+      thread.start()
+    for thread in threads:
+      thread.join()
+    self.assertLen(self.served.requests, 1)
+
+  def test_a_folder_that_cannot_be_written(self):
+    (self.folder / "cache").write_text("a file")
+    with self.assertRaisesRegex(errors.UserError, "ROBUST_TFDS_CACHE"):
+      self._fetched()
+
+  def test_where_http_and_redirects_lead(self):
+    self.served.files |= {"/b.npz": "/w/a.npz", "/c.npz": "http://h.org/b"}
+    address = self.served.address
+    with self.assertRaisesRegex(errors.UserError, "h.org/b: expected an addre"):
+      self._fetched(f"{address}/c.npz")
+    self.assertEqual(self._fetched(f"{address}/b.npz").read_bytes(), _DATA)
+    with mock.patch.dict(os.environ, {download.LOCAL_HTTP: ""}):
+      with self.assertRaisesRegex(errors.UserError, "begins with https://"):
+        self._fetched()
+
+  def test_a_password_is_sent_to_its_host_alone_and_never_shown(self):
+    port = self.served.address.rpartition(":")[2]
+    self.served.files["/b.npz"] = f"http://localhost:{port}/w/a.npz"
+    named = self.served.address.replace("//", "//me:pass%20word@")
+    self._fetched(f"{named}/b.npz?signature=xyz")
+    (_, first), (_, second) = self.served.requests
+    self.assertEqual(first["Authorization"], "Basic bWU6cGFzcyB3b3Jk")
+    self.assertNotIn("Authorization", second)
+    with self.assertRaises(errors.UserError) as caught:
+      self._fetched(f"{named}/none.npz?signature=xyz")
+    for secret in ("me:", "pass", "xyz"):
+      self.assertNotIn(secret, str(caught.exception).split(" Without")[0])
 
 
 class ParseTest(parameterized.TestCase):
@@ -150,110 +226,14 @@ class ParseTest(parameterized.TestCase):
     ("https://me:secret@h.org/a.zip#sha256=" + _DIGITS, "is of no checkpoint"),
     ("https://me:secret@h.org/#sha256=" + _DIGITS, "is of no checkpoint"),
     ("http://me:secret@h.org/a.npz#sha256=" + _DIGITS, "begins with https://"),
-    (
-      "https://[bad/a.npz#sha256=" + _DIGITS,
-      "address of a checkpoint cannot be read",
-    ),
-    (
-      "https://me:secret/1@h.org/a.npz",
-      "address of a checkpoint cannot be read",
-    ),
+    ("https://[bad/a.npz#sha256=" + _DIGITS, "checkpoint cannot be read"),
+    ("https://me:secret/1@h.org/a.npz", "checkpoint cannot be read"),
     ("https:/h.org/a.npz#sha256=" + _DIGITS, "begins with https://"),
   )
   def test_refusals(self, text, words):
     with self.assertRaisesRegex(errors.UserError, words) as caught:
       models.convert.load("digits_linear", text)
     self.assertNotIn("secret", str(caught.exception))
-
-
-_DATA = b"weights" * 1000
-_DIGEST = hashlib.sha256(_DATA).hexdigest()
-
-
-class CacheTest(parameterized.TestCase):
-  """Fetched once, whole, and compared with its sha256 at every read."""
-
-  def setUp(self):
-    super().setUp()
-    self.folder = pathlib.Path(self.create_tempdir().full_path)
-    self.enter_context(
-      mock.patch.dict(os.environ, {cache_folder.VARIABLE: str(self.folder)})
-    )
-    self.path = cache.place("web", "net.npz")
-    self.fetched = 0
-
-  def _fetch(self, part: pathlib.Path) -> None:
-    self.fetched += 1
-    part.write_bytes(_DATA)
-
-  def _kept(self, sha256=_DIGEST, fetch=None):
-    return cache.get(self.path, "a place", sha256, fetch or self._fetch)
-
-  @parameterized.parameters(64, 8, 0)
-  def test_fetched_once_compared_each_time(self, digits):
-    for _ in range(2):
-      self.assertEqual(self._kept(_DIGEST[:digits]).read_bytes(), _DATA)
-    self.assertEqual(self.fetched, 1)
-    self.path.write_bytes(_DATA[:-1] + b"X")
-    with self.assertRaisesRegex(
-      errors.UserError, f"net.npz: has sha256 .*expected {_DIGEST[:8]}.*Remove"
-    ):
-      self._kept(_DIGEST[:digits])
-
-  def test_another_file_is_not_kept(self):
-    with self.assertRaisesRegex(
-      errors.UserError, f"a place: got a file of sha256 {_DIGEST}, expected 00"
-    ):
-      self._kept("0" * 64)
-    self.assertFalse(self.path.exists())
-    self.assertEmpty(list(self.folder.rglob("*.part")))
-
-  def test_what_an_earlier_start_left_is_not_trusted(self):
-    part = self.path.with_name("net.npz.part")
-    part.parent.mkdir(parents=True)
-    part.write_bytes(b"other bytes ")
-
-    def continues(place):
-      with place.open("ab") as out:
-        out.write(_DATA)
-
-    self.assertEqual(self._kept(fetch=continues).read_bytes(), _DATA)
-
-  def test_offline_says_which_file_which_hash_and_where_to_put_it(self):
-    def offline(part):
-      raise errors.UserError("a place: cannot be fetched.")
-
-    with self.assertRaises(errors.UserError) as caught:
-      self._kept(fetch=offline)
-    self.assertIn(f"sha256 {_DIGEST}", str(caught.exception))
-    self.assertIn(f"put it at {self.path}", str(caught.exception))
-    self.path.write_bytes(_DATA)  # as the message says
-    self.assertEqual(self._kept(fetch=offline), self.path)
-
-  def test_two_at_once_fetch_once(self):
-    def slowly(part):
-      time.sleep(0.1)
-      self._fetch(part)
-
-    threads = [
-      threading.Thread(target=self._kept, kwargs={"fetch": slowly})
-      for _ in range(3)
-    ]
-    for thread in threads:
-      thread.start()
-    for thread in threads:
-      thread.join()
-    self.assertEqual(self.fetched, 1)
-
-  @parameterized.parameters("..", "a/b", "", ".hidden", "a\0b", "a" * 300)
-  def test_names_that_could_leave_the_folder(self, name):
-    with self.assertRaisesRegex(errors.UserError, "name of a file to keep"):
-      cache.place("web", name)
-
-  def test_a_folder_that_cannot_be_written(self):
-    (self.folder / "checkpoints").write_text("a file")
-    with self.assertRaisesRegex(errors.UserError, "ROBUST_TFDS_CACHE"):
-      self._kept()
 
 
 _NAME = "robust_tfds_weights_for_a_test"

@@ -1,15 +1,17 @@
-"""Differences of calibration: ECE, NLL and Brier score of clean cells, and means.
+"""Differences of metrics of answers, such as ECE: of clean cells, and of means.
 
 Means over cells are those of a run's table: of a corruption over its levels, of
-the benchmark over the common corruptions. Intervals of NLL and Brier score come
-from the jackknife over blocks of groups. ECE has none: it is biased upwards,
-depending on the number of examples per bin, which differs between two models.
+the benchmark over the common corruptions. Intervals of means over examples, such
+as NLL, come from the jackknife over blocks of groups. Other metrics have none:
+ECE is biased upwards, depending on the number of examples per bin, which differs
+between two models.
 """
 
 from collections.abc import Iterator, Mapping
 
 from eval.compare.pairs import over_cells
 from eval.compare.pairs.lines import Line
+from eval.metrics import answers as answer_metrics
 from eval.metrics.resampling import Replicates
 from eval.tasks.headlines import headlines
 from eval.tasks.parts import reliability
@@ -17,7 +19,6 @@ from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 
 Cells = Mapping[Condition, Mapping[str, Replicates]]
-METRICS = ("ece", "nll", "brier")
 
 
 def lines(
@@ -29,7 +30,7 @@ def lines(
     for side in (first, second)
   )
   clean = Condition()
-  for metric in METRICS:
+  for metric in (m.name for m in answer_metrics.metrics()):
     if all(metric in side.get(clean, {}) for side in (first, second)):
       cells = (side[clean][metric] for side in (first, second))
       yield over_cells.line((metric, "", None), *cells)
