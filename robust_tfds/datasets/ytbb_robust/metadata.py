@@ -278,7 +278,7 @@ def load(
   table = files.optional_file(_BOXES, _METADATA)
   boxes = _boxes(table) if table else {}
   out = []
-  for anchor in anchors:
+  for anchor in listed:
     if include_unreviewed or anchor.key in offsets:
       at_anchor = boxes.get(anchor.moment, ())
       out += [
