@@ -49,7 +49,7 @@ _ALLOWED = {
   "robust_tfds.command": (),
   "robust_tfds.durations": (),
   "robust_tfds.kept_programs": (),
-  "robust_tfds.config_flag": ("robust_tfds.command", "configs"),
+  "robust_tfds.config_flag": ("robust_tfds.command",),
   "robust_tfds.devices": ("robust_tfds.errors",),
   "robust_tfds.hosts": (),
   "robust_tfds.html_pages": ("robust_tfds.version",),

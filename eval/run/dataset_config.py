@@ -21,17 +21,16 @@ from robust_tfds.building import base
 _OWN = "own_data:model"  # the config of all sets that are no benchmarks
 # Keys of `data` that are options of a source, and no facts of the run.
 OF_SOURCES = ("set_name", "images", "labels")
+# Keys of `data` that name the conditions -> the values that stand for all of them.
+ALL: Mapping[str, Any] = {
+  "corruptions": "all",
+  "perturbations": "all",
+  "severities": (1, 2, 3, 4, 5),
+  "difficulties": (1,),
+}
 # Keys of `data` that own_data.py has and not every task reads: the conditions, by
 # family, and the clips and groups of videos.
-_OF_TASKS = (
-  "corruptions",
-  "severities",
-  "perturbations",
-  "difficulties",
-  "views",
-  "sampling",
-  "groups",
-)
+_OF_TASKS = (*ALL, "views", "sampling", "groups")
 _SWITCHES = ("drop_alpha", "skip_errors")  # facts of the run where they are on
 _UNCROPPED = ("objects", "videos")  # models resize what was corrupted whole
 # Kinds whose examples count as so many pictures each in a batch.
@@ -48,30 +47,41 @@ def of(dataset: Any) -> dict[str, Any]:
     values = _values(_OWN)
     values["data"]["name"] = dataset  # may be a builder
     return values
-  values = _values(_run_by(dataset))
+  values = with_conditions(_values(_run_by(dataset)))
   if values["data"]["name"] != dataset:
     split = datasets.builder_class(dataset).SPLIT
     values["data"].update(name=dataset, split=split)
   return values
 
 
+def with_conditions(values: dict[str, Any]) -> dict[str, Any]:
+  """Return the values of a run with all conditions where it names none."""
+  task, data = values.get("task", "classification"), values.get("data")
+  if task not in tasks.names() or not isinstance(data, Mapping):
+    return values  # the schema refuses them
+  keys = tasks.get(task).condition_keys()
+  return {**values, "data": {**{k: ALL[k] for k in keys}, **data}}
+
+
 def _run_by(dataset: Any) -> str:
-  known = {n: datasets.builder_class(n).RUN_BY for n in datasets.names()}
-  known = {name: text for name, text in known.items() if text}
+  """Return the config that runs a benchmark; others are imported in errors alone."""
   if not isinstance(dataset, str):
     raise errors.UserError(
       f"Got a {type(dataset).__name__} as data, expected the name of a benchmark,"
       " a text that says where your own lie, e.g. folder:/data/pets, or a builder"
       " of TFDS (docs/OWN_DATA.md)."
     )
-  if dataset not in known:
+  names = datasets.names()
+  run_by = datasets.builder_class(dataset).RUN_BY if dataset in names else ""
+  if not run_by:
+    known = [n for n in names if datasets.builder_class(n).RUN_BY]
     unknown = errors.unknown_error(
       "benchmark", dataset, [*known, *natural_sets.rows()]
     )
     raise errors.UserError(
       f"{unknown} Pictures of your own: folder:/data/{dataset}, docs/OWN_DATA.md."
     )
-  return known[dataset]
+  return run_by
 
 
 def _values(text: str) -> dict[str, Any]:
@@ -169,12 +179,12 @@ def _leave_out(values: dict[str, Any], builder: type[base.Builder]) -> None:
   data = values["data"]
   rest = {k: v for k, v in values.items() if k not in ("model", "models")}
   task = tasks.bind(ml_collections.ConfigDict(rest))
-  read = (*task.condition_keys, *task.own_keys)
+  read = (*task.condition_keys(), *task.own_keys)
   unread = [k for k in _OF_TASKS if k not in read]
   off = [k for k in (*_SWITCHES, "label_space") if not data.get(k)]
   for key in (*OF_SOURCES, *unread, *off):
     data.pop(key, None)
-  conditions = task.condition_keys[0]
+  conditions = task.condition_keys()[0]
   data[conditions] = data.get(conditions) or default_conditions(builder)
 
 

@@ -357,7 +357,7 @@ def _conditions(task: base.Task) -> list[Condition]:
     return task.conditions()
   except errors.UserError as e:
     data = task.setting.data
-    got = ", ".join(f"{k}={data[k]!r}" for k in task.condition_keys)
+    got = ", ".join(f"{k}={data[k]!r}" for k in task.condition_keys())
     raise errors.UserError(f"config.data: {got}: {e}") from e
 
 
