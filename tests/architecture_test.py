@@ -82,15 +82,15 @@ _ALLOWED = {
   "robust_tfds.datasets": (
     "robust_tfds.building",
     "robust_tfds.movies",
-    "robust_tfds.own",
+    "robust_tfds.user_data",
     "robust_tfds.registration",
   ),
-  "robust_tfds.own": ("robust_tfds.building",),
+  "robust_tfds.user_data": ("robust_tfds.building",),
   "robust_tfds.build": (
     "robust_tfds.building",
     "robust_tfds.command",
     "robust_tfds.datasets",
-    "robust_tfds.own",
+    "robust_tfds.user_data",
   ),
   "robust_tfds.corrupt_folder": (
     "robust_tfds.command",
@@ -113,7 +113,7 @@ _ALLOWED = {
     "robust_tfds.devices",
     "models",
     "robust_tfds.multihost",
-    "robust_tfds.own",
+    "robust_tfds.user_data",
     "robust_tfds.settings",
   ),
   "models.card": ("robust_tfds.command", "models"),

@@ -1,6 +1,7 @@
 """A data set's config: the file of `configs/` that runs it; one of one's own.
 
-A benchmark's builder says its file (`RUN_BY`). A set of somebody's own is named by
+A benchmark's builder says its file (`RUN_BY`); without one the task and all options
+follow from the builder. A set of somebody's own is named by
 where it lies (`config.data.name = "folder:/data/pets"`), which is no fact of it: so a
 run knows it by its name (`pets`), and where it was stands in `config.data.own`, which
 may be another place when the run is continued.
@@ -15,7 +16,7 @@ import ml_collections
 
 import configs
 from eval import tasks
-from robust_tfds import datasets, errors, natural_sets, own
+from robust_tfds import datasets, errors, natural_sets, user_data
 from robust_tfds.building import base
 
 _OWN = "own_data:model"  # the config of all sets that are no benchmarks
@@ -43,14 +44,19 @@ def of(dataset: Any) -> dict[str, Any]:
   Raises:
     UserError: no benchmark of that name, with the nearest one, and no source.
   """
-  if own.is_source(dataset):
+  if user_data.is_source(dataset):
     values = _values(_OWN)
     values["data"]["name"] = dataset  # may be a builder
     return values
-  values = with_conditions(_values(_run_by(dataset)))
+  builder = _benchmark(dataset)
+  if not builder.RUN_BY:
+    values = _values(_OWN)
+    # Clean data alone are read as any set of TFDS is, and corrupted.
+    values["data"]["name"] = builder if builder.CODECS else f"tfds:{dataset}"
+    return values
+  values = with_conditions(_values(builder.RUN_BY))
   if values["data"]["name"] != dataset:
-    split = datasets.builder_class(dataset).SPLIT
-    values["data"].update(name=dataset, split=split)
+    values["data"].update(name=dataset, split=builder.SPLIT)
   return values
 
 
@@ -63,25 +69,28 @@ def with_conditions(values: dict[str, Any]) -> dict[str, Any]:
   return {**values, "data": {**{k: ALL[k] for k in keys}, **data}}
 
 
-def _run_by(dataset: Any) -> str:
-  """Return the config that runs a benchmark; others are imported in errors alone."""
+def _benchmark(dataset: Any) -> type[base.Builder]:
+  """Return the builder of a benchmark, of this package or of anybody's."""
   if not isinstance(dataset, str):
     raise errors.UserError(
       f"Got a {type(dataset).__name__} as data, expected the name of a benchmark,"
       " a text that says where your own lie, e.g. folder:/data/pets, or a builder"
       " of TFDS (docs/OWN_DATA.md)."
     )
-  names = datasets.names()
-  run_by = datasets.builder_class(dataset).RUN_BY if dataset in names else ""
-  if not run_by:
-    known = [n for n in names if datasets.builder_class(n).RUN_BY]
-    unknown = errors.unknown_error(
-      "benchmark", dataset, [*known, *natural_sets.rows()]
-    )
+  if not datasets.is_registered(dataset):
+    listed = [*datasets.names(), *natural_sets.rows()]
+    unknown = errors.unknown_error("benchmark", dataset, listed)
     raise errors.UserError(
       f"{unknown} Pictures of your own: folder:/data/{dataset}, docs/OWN_DATA.md."
     )
-  return run_by
+  builder = datasets.builder_class(dataset)
+  if not builder.CODECS and builder.KIND != "pictures":
+    over_it = [n for n in datasets.names() if n.startswith(f"{dataset}_")]
+    raise errors.UserError(
+      f"{dataset} holds clean {builder.KIND} alone. Name a benchmark, e.g."
+      f" {', '.join(over_it)}, with conditions='none' for its clean data."
+    )
+  return builder
 
 
 def _values(text: str) -> dict[str, Any]:
@@ -94,11 +103,11 @@ def _values(text: str) -> dict[str, Any]:
 
 def builder_class(data: Mapping[str, Any]) -> type[base.Builder]:
   """Return the builder of a config's data; of one's own, which lists its files."""
-  if not own.is_source(data["name"]):  # also of what was made before
+  if not user_data.is_source(data["name"]):  # also of what was made before
     return datasets.builder_class(data["name"])
   return datasets.builder_class(
     data["name"],
-    own.Options(
+    user_data.Options(
       name=data.get("set_name") or "",
       split=data.get("split") or "",
       images=data.get("images") or "",
@@ -133,8 +142,14 @@ def resolved(
   if not isinstance(data, Mapping):
     return {**values}, None  # the schema refuses it
   name = data.get("name")
+  if isinstance(name, str) and _needs_config(name, values):
+    data, name = {**data, "name": datasets.builder_class(name)}, ""
   before = isinstance(name, str) and data.get("own")  # by the set's name then
-  if before or not own.is_source(name) and not isinstance(name, type):
+  if (
+    before
+    or not user_data.is_source(name)
+    and not isinstance(data["name"], type)
+  ):
     for key in ("groups", *_SWITCHES):
       if name in datasets.names() and data.get(key):
         raise errors.UserError(
@@ -143,6 +158,7 @@ def resolved(
         )
     return {**values}, None
   builder = builder_class(data)
+  _check_runnable(builder)
   task = values.get("task") or task_of(builder)
   codecs = tasks.get(task).fly_codecs
   out = {
@@ -157,10 +173,50 @@ def resolved(
       "codec": data.get("codec") or ("" if "" in codecs else builder.CODECS[0]),
     },
   }
-  if builder.KIND in _UNCROPPED and data.get("geometry") == "model":
+  if data.get("geometry") == "model" and (
+    builder.KIND in _UNCROPPED or not builder.OWN
+  ):
     out["data"]["geometry"] = ""
   _leave_out(out, builder)
   return out, builder
+
+
+def _needs_config(name: str, values: Mapping[str, Any]) -> bool:
+  """Return whether what runs a registered set has to be derived from its builder:
+  no config names the set, and no run of it has written its own.
+  """
+  return (
+    datasets.is_registered(name)
+    and not datasets.builder_class(name).RUN_BY
+    and not values.get("task")
+  )
+
+
+def _check_runnable(builder: type[base.Builder]) -> None:
+  """Refuse a registered set whose builder does not say what a run needs.
+
+  Raises:
+    UserError: says which line to write.
+  """
+  if builder.OWN:
+    return
+  name, kind = builder.set_name(), builder.KIND
+  run_by = [t for t in tasks.names() if tasks.get(t).set_kind == kind]
+  if not run_by:
+    raise errors.UserError(
+      f"{name}: its builder has KIND = {kind!r}, expected a class of one of the"
+      " kinds of robust_tfds/building: pictures.Builder, objects.Builder, ..."
+    )
+  if len(run_by) > 1:
+    raise errors.UserError(
+      f"{name}: sets of {kind} are run by the tasks {', '.join(run_by)}. Write the"
+      f' config that runs it into its builder, e.g. RUN_BY = "vid_robust:model".'
+    )
+  if builder.SUPERVISED and not builder.CLASSES:
+    raise errors.UserError(
+      f"{name}: its builder does not say which classes there are. Write into it"
+      ' CLASSES = ("first", "second", ...), in label order.'
+    )
 
 
 def task_of(builder: type[base.Builder]) -> str:

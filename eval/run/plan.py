@@ -272,7 +272,7 @@ def _with_last_layers(
   classes = len(builder.class_names())
   return {
     label: dataclasses.replace(
-      of, model=LastLayer.on(of.model, classes, builder.set_name())
+      of, model=LastLayer.from_network(of.model, classes, builder.set_name())
     )
     if entries[label].last_layer
     else of

@@ -16,10 +16,10 @@ from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.building import base, own_set, source
-from robust_tfds.own import labelled
 from robust_tfds.reading import column_files, picture_folders, pictures
 from robust_tfds.reading import videos as video_files
 from robust_tfds.storage import paths
+from robust_tfds.user_data import labelled
 
 # What folders are called whose pictures models are judged or chosen on.
 _HELD_OUT = frozenset(

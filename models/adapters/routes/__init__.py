@@ -1,5 +1,5 @@
-"""Agreement of a model's two routes, and the choice of the one that a run
-takes.
+"""The two routes of a model, traced and on the host, and the choice between
+them.
 """
 
 import dataclasses
@@ -27,7 +27,9 @@ def check_route(route: str) -> None:
     raise errors.unknown_error("route", route, _ROUTES)
 
 
-def choose(traced: Callable[[], Adapted], host: OnHost) -> Adapted | OnHost:
+def choose_route(
+  traced: Callable[[], Adapted], host: OnHost
+) -> Adapted | OnHost:
   """Choose the traced route if it gives the host's logits, else the host route.
 
   Args:
@@ -40,16 +42,18 @@ def choose(traced: Callable[[], Adapted], host: OnHost) -> Adapted | OnHost:
   try:
     model = traced()
     shown = pictures(host.spec, _PROBE_ROWS)
-    apart = check(model, {_PROBE_ROWS: host.apply(None, shown)})
+    distance = check_agreement(model, {_PROBE_ROWS: host.apply(None, shown)})
   except errors.UserError as error:
     return dataclasses.replace(host, route=f"host: {error}")
-  words = f"{apart:.1e} of the logits' scale beside the host route"
+  words = f"{distance:.1e} of the logits' scale beside the host route"
   return dataclasses.replace(model, route=f"traced: {words}")
 
 
-def check(model: Adapted, answered: Mapping[int, np.ndarray]) -> float:
-  """Return how far a traced model is from its original, relative to the logits'
-  scale.
+def check_agreement(
+  model: Adapted, answered: Mapping[int, np.ndarray]
+) -> float:
+  """Return the distance of a traced model's logits from its original's, over
+  their scale.
 
   Args:
     model: the traced model.
@@ -59,29 +63,29 @@ def check(model: Adapted, answered: Mapping[int, np.ndarray]) -> float:
     UserError: the distance is above `TOLERANCE`, all logits are 0, or JAX
       cannot run the program.
   """
-  call, apart = jax.jit(model.apply), 0.0
+  call, distance = jax.jit(model.apply), 0.0
   for rows, expected in answered.items():
     scale = float(np.abs(expected).max())
     if not scale:
       raise errors.UserError(
-        "all its logits are 0, as of a head that was never trained, so that"
-        " nothing can be compared."
+        "all its logits are 0, as if its head was never trained: there is"
+        " nothing to compare."
       )
     try:
       got = np.asarray(call(model.variables, pictures(model.spec, rows)))
     except errors.UserError:
       raise
-    except Exception as error:  # an operator's case that JAX has not
+    except Exception as error:  # a case of an operator that JAX lacks
       raise errors.UserError(
         f"JAX cannot compute it: {errors.user_fault(error)}."
       ) from error
-    apart = max(apart, float(np.abs(got - expected).max()) / scale)
-    if not apart <= TOLERANCE:
+    distance = max(distance, float(np.abs(got - expected).max()) / scale)
+    if not distance <= TOLERANCE:
       raise errors.UserError(
-        f"in JAX its answers to a probe are {apart:.1e} of the logits' scale"
+        f"in JAX its answers to a probe are {distance:.1e} of the logits' scale"
         f" away from its own package's, more than {TOLERANCE:.0e}."
       )
-  return apart
+  return distance
 
 
 def pictures(spec: object, rows: int) -> np.ndarray:

@@ -21,11 +21,11 @@ from robust_tfds import (
   errors,
   evaluate,
   models,
-  own,
+  user_data,
 )
 from robust_tfds.reading import pictures
 from tests import in_process, tiny_files
-from tests.own import made
+from tests.user_data import made
 
 _OTHER = tiny_files.encoded(tiny_files.noise(50, 120), "WEBP")
 _MASK = {"size": [61, 83], "counts": [0, 61, 61 * 82]}
@@ -74,7 +74,7 @@ class CocoTest(parameterized.TestCase):
     return {row["example_id"].decode(): row for row in rows}
 
   def _own(self, file, **options):
-    options = own.Options(**{"images": str(self.images), **options})
+    options = user_data.Options(**{"images": str(self.images), **options})
     return datasets.builder_class(f"coco:{file}", options).OWN
 
   def test_numbers_are_cocos_of_the_categories(self):
@@ -142,7 +142,7 @@ class CocoTest(parameterized.TestCase):
     file = made.scenes(self.root)
     done = in_process.run(
       main,
-      "--config=configs/own_data.py:tests.own.made:detector",
+      "--config=configs/own_data.py:tests.user_data.made:detector",
       f"--config.data.name=coco:{file}",
       f"--config.data.images={self.images}",
       "--config.data.corruptions=fog",

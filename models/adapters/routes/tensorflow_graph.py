@@ -1,4 +1,6 @@
-"""A TensorFlow function by two routes: rewritten in JAX, or called on the host."""
+"""The two routes of a TensorFlow function: rewritten in JAX by tf2jax, or called on
+the host.
+"""
 
 from collections.abc import Callable
 from typing import Any
@@ -6,17 +8,16 @@ from typing import Any
 import jax
 import numpy as np
 
-from models.adapters import Adapted, OnHost
-from models.checks import agreement
+from models.adapters import Adapted, OnHost, routes
 from models.spec import ModelSpec
 from robust_tfds import errors
 
 
 def tensorflow(what: str) -> Any:
-  """TensorFlow, where tf2jax is installed too.
+  """Import TensorFlow; tf2jax must be installed too.
 
   Args:
-    what: needs them, for the error.
+    what: what needs them, for the error.
 
   Raises:
     ImportError: one of them is not installed.
@@ -38,23 +39,22 @@ def adapted(
   route: str,
   **options: Any,
 ) -> Adapted | OnHost:
-  """The model of a function.
+  """Return the model of a function.
 
   Args:
-    call: a float32 tensor, preprocessed by the spec -> logits, or several
-      outputs.
-    spec: what it expects and answers.
-    name: what reports call it.
-    route: `traced`, `host`, or `auto`: traced where tf2jax knows the operators
-      and the logits agree to 1e-5 of their scale.
-    **options: of both routes: `rows`, `channels_first`, `output`, `code`,
-      `program`.
+    call: maps a float32 tensor, preprocessed by the spec, to logits, or to
+      several outputs.
+    spec: its preprocessing and labels.
+    name: name in reports.
+    route: `traced`, `host`, or `auto`: traced if tf2jax knows the operators and
+      the logits agree to 1e-5 of their scale.
+    **options: options of both routes: `rows`, `channels_first`, `output`,
+      `code`, `program`.
 
   Raises:
-    ImportError: tf2jax is not installed, which the traced route needs.
-    UserError: the traced route is asked for and cannot be had.
+    UserError: `route` is `traced`, and tf2jax cannot rewrite the function.
   """
-  function, variables = _on_host(call, _input(spec, options))
+  function, variables = _numpy_function(call, _input_shape(spec, options))
   host = OnHost(
     name,
     spec,
@@ -70,21 +70,22 @@ def adapted(
   def traced() -> Adapted:
     return _traced(call, spec, name, options)
 
-  return traced() if route == "traced" else agreement.choose(traced, host)
+  return traced() if route == "traced" else routes.choose_route(traced, host)
 
 
-def _input(spec: ModelSpec, options: dict[str, Any]) -> tuple[int | None, ...]:
-  """The shape of the function's argument; None: any number of rows."""
-  _, *sides = agreement.batch_shape(spec, 1)
+def _input_shape(
+  spec: ModelSpec, options: dict[str, Any]
+) -> tuple[int | None, ...]:
+  _, *sides = routes.batch_shape(spec, 1)
   if options.get("channels_first"):
     sides = [sides[-1], *sides[:-1]]
   return (options.get("rows"), *sides)
 
 
-def _on_host(
+def _numpy_function(
   call: Callable[[Any], Any], shape: tuple[int | None, ...]
 ) -> tuple[Callable[[np.ndarray], Any], dict[str, np.ndarray]]:
-  """The function of arrays, and its variables: a record of which they are."""
+  """Return a function of numpy arrays, and its variables as a record."""
   import tensorflow as tf
 
   graph = tf.function(call).get_concrete_function(
@@ -95,7 +96,7 @@ def _on_host(
     answer = graph(tf.constant(batch))
     return tf.nest.map_structure(lambda tensor: tensor.numpy(), answer)
 
-  # By place: names have numbers that count what a process built before.
+  # By index: names have numbers that count what the process built before.
   return run, {str(i): v.numpy() for i, v in enumerate(graph.variables)}
 
 
@@ -110,7 +111,7 @@ def _traced(
 
   try:
     forward, state = tf2jax.convert(
-      tf.function(call), tf.TensorSpec(_input(spec, options), tf.float32)
+      tf.function(call), tf.TensorSpec(_input_shape(spec, options), tf.float32)
     )
   except Exception as error:
     raise errors.UserError(

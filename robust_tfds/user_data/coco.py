@@ -23,9 +23,9 @@ from etils import epath
 from robust_tfds import errors, reading
 from robust_tfds.building import base, objects, own_set, source
 from robust_tfds.building.sources import coco
-from robust_tfds.own import folder, labelled
 from robust_tfds.reading import picture_folders, pictures
 from robust_tfds.storage import paths
+from robust_tfds.user_data import folder, labelled
 
 _JSON_FOLDER = "annotations"  # in COCO's layout; it names no set
 _LISTED = 10  # categories that are printed

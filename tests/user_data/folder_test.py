@@ -14,7 +14,7 @@ from models import adapters
 from models.spec import Spec
 from robust_tfds import datasets, errors
 from tests import tiny_files
-from tests.own import made
+from tests.user_data import made
 
 _PNG = tiny_files.encoded(tiny_files.noise(9, 7))
 

@@ -13,9 +13,9 @@ from typing import ClassVar
 from robust_tfds import errors
 from robust_tfds.building import base, own_set, source
 from robust_tfds.building import videos as building
-from robust_tfds.own import folder, labelled
 from robust_tfds.reading import picture_folders
 from robust_tfds.reading import videos as video_files
+from robust_tfds.user_data import folder, labelled
 
 
 class Videos(folder.Folder):

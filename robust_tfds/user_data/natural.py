@@ -12,9 +12,9 @@ from typing import Any
 from robust_tfds import errors, natural_sets
 from robust_tfds.building import base, own_set, source
 from robust_tfds.building.sources import folders, imagenet, known_files
-from robust_tfds.own import labelled, tfds_set
 from robust_tfds.reading import json_file, line_list
 from robust_tfds.storage import paths
+from robust_tfds.user_data import labelled, tfds_set
 
 _OBJECTNET = "objectnet-1.0"  # the archive's folder
 _INSTRUCTIONS = f"""\

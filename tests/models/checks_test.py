@@ -5,8 +5,8 @@ import jax.numpy as jnp
 import numpy as np
 from absl.testing import parameterized
 
-from models.adapters import Adapted, OnHost
-from models.checks import agreement, answers
+from models.adapters import Adapted, OnHost, routes
+from models.checks import answers
 from models.spec import Spec
 from robust_tfds import errors, models
 
@@ -31,19 +31,6 @@ class AnswersTest(parameterized.TestCase):
     spec = models.get("tiny_retinanet").spec
     whole = _detections(masks=np.zeros((2, 3, 5, 5), np.float32))
     self.assertEqual(set(answers.check("mine", spec, whole, 2)), set(whole))
-
-  @parameterized.parameters(
-    (np.zeros((2, 9), np.float32), r"shape \(2, 9\), expected \(2, 10\)"),
-    (np.zeros((3, 10), np.float32), r"shape \(3, 10\), expected"),
-    (np.zeros(10, np.float32), r"shape \(10,\), expected"),
-    (np.zeros((2, 10), np.int32), "int32 numbers, expected float logits"),
-    (np.zeros((2, 10), np.complex64), "complex64 numbers, expected float"),
-    ({"logits": 1}, "with a dict, which is no array"),
-    (None, "with a NoneType, which is no array"),
-  )
-  def test_wrong_logits(self, answer, words):
-    with self.assertRaisesRegex(errors.UserError, f"^mine .*{words}"):
-      answers.logits("mine", answer, 2, 10)
 
   @parameterized.parameters(
     ({"boxes": np.zeros((2, 3, 5), np.float32)}, "boxes of shape .2, 3, 5."),
@@ -76,7 +63,7 @@ class AgreementTest(parameterized.TestCase):
 
   def _choose(self, traced):
     host = OnHost("mine", _SPEC, _host, preprocessed=True)
-    return agreement.choose(traced, host)
+    return routes.choose_route(traced, host)
 
   @parameterized.parameters((1e-7, False), (1e-3, True))
   def test_by_the_distance(self, apart, on_host):
@@ -96,9 +83,9 @@ class AgreementTest(parameterized.TestCase):
     self.assertEqual(model.route, "host: no such operator.")
 
   def test_batches(self):
-    self.assertEqual(agreement.batch_shape(_SPEC, 2), (2, 8, 8, 3))
+    self.assertEqual(routes.batch_shape(_SPEC, 2), (2, 8, 8, 3))
     with self.assertRaisesRegex(errors.UserError, "Got a spec of type dict"):
-      agreement.batch_shape({}, 2)
+      routes.batch_shape({}, 2)
 
 
 class ArgumentsTest(parameterized.TestCase):

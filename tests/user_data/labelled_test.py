@@ -22,7 +22,7 @@ from models import spec as spec_lib
 from robust_tfds import conditions, corrupt_folder, corruptions, errors, models
 from robust_tfds.building import geometry
 from tests import in_process, quick, tiny_files
-from tests.own import made
+from tests.user_data import made
 
 
 class LabelledTest(parameterized.TestCase):

@@ -13,10 +13,10 @@ from absl.testing import parameterized
 from eval import main
 from eval.run import keywords
 from eval.run import plan as plan_lib
-from robust_tfds import build, datasets, errors, evaluate, own
+from robust_tfds import build, datasets, errors, evaluate, user_data
 from robust_tfds.building import videos as building
 from tests import in_process, tiny_files
-from tests.own import made
+from tests.user_data import made
 
 
 class OwnTest(parameterized.TestCase):
@@ -30,7 +30,7 @@ class OwnTest(parameterized.TestCase):
   )
   def test_refused_at_every_door(self, text, words):
     with self.assertRaisesRegex(errors.UserError, words):
-      own.builder_class(text)
+      user_data.builder_class(text)
     with self.assertRaisesRegex(errors.UserError, words):
       datasets.builder_class(text)
     with self.assertRaisesRegex(errors.UserError, words):
@@ -40,7 +40,7 @@ class OwnTest(parameterized.TestCase):
     with self.assertRaisesRegex(
       errors.UserError, "Name the folder of the split"
     ):
-      own.builder_class("folder:/data", own.Options(split="train"))
+      user_data.builder_class("folder:/data", user_data.Options(split="train"))
 
   def test_a_folder_without_its_kind(self):
     with self.assertRaisesRegex(errors.UserError, "own: folder:/data/pets"):
@@ -53,7 +53,7 @@ class OwnTest(parameterized.TestCase):
       evaluate(len, data)
 
   def test_benchmarks_are_none(self):
-    self.assertFalse(any(map(own.is_source, datasets.names())))
+    self.assertFalse(any(map(user_data.is_source, datasets.names())))
 
 
 _THIS = f"tfds:{__name__}"
@@ -149,7 +149,7 @@ class TfdsSetTest(parameterized.TestCase):
     self.folder = pathlib.Path(self.create_tempdir().full_path)
 
   def _own(self, text, **options):
-    options = own.Options(data_dir=str(self.folder), **options)
+    options = user_data.Options(data_dir=str(self.folder), **options)
     return datasets.builder_class(text, options).OWN
 
   @parameterized.parameters(f"{_THIS}:PetsOfTests", "tfds:pets_of_tests")
@@ -287,7 +287,7 @@ class VideosTest(parameterized.TestCase):
 
   def _own(self, **options):
     text = f"videos:{self.root}"
-    return datasets.builder_class(text, own.Options(**options)).OWN
+    return datasets.builder_class(text, user_data.Options(**options)).OWN
 
   def test_listed(self):
     tiny_files.put(self.root, {"run/.x.mp4": "", "run/notes.txt": ""})
@@ -344,7 +344,7 @@ class VideosTest(parameterized.TestCase):
     text = f"videos:{self.root}"
     with self.assertRaisesRegex(errors.UserError, words):
       datasets.builder_class(text).OWN.content  # noqa: B018
-    options = own.Options(skip_errors=True)
+    options = user_data.Options(skip_errors=True)
     whole = datasets.builder_class(text, options).OWN
     self.assertLen(whole.files(), 5)
     self.assertIn("left out: 2 (run/no.mp4, walk/not.avi)", whole.words)
@@ -398,7 +398,9 @@ class VideosTest(parameterized.TestCase):
 
   def test_groups_are_of_videos_and_part_of_the_set(self):
     with self.assertRaisesRegex(errors.UserError, "folder: has none"):
-      datasets.builder_class(f"folder:{self.root}", own.Options(groups="(.)"))
+      datasets.builder_class(
+        f"folder:{self.root}", user_data.Options(groups="(.)")
+      )
     with self.assertRaisesRegex(errors.UserError, "digits_video_p has its"):
       made.evaluate(made.Seen(8), "digits_video_p", groups="(.)")
     self.assertNotEqual(self._own().content, self._own(groups="(.)").content)

@@ -8,10 +8,10 @@ import numpy as np
 import tensorflow_datasets as tfds
 from absl.testing import parameterized
 
-from robust_tfds import datasets, errors, own
+from robust_tfds import datasets, errors, user_data
 from robust_tfds.building.sources import imagenet
 from tests import tiny_files
-from tests.own import made
+from tests.user_data import made
 
 # Of ImageNet: the best answer is no class of the sets that have few.
 _RANKED = (500, 41, 409, 700, 3)
@@ -98,7 +98,7 @@ class NaturalTest(parameterized.TestCase):
 
   def _builder(self, dataset):
     dirs = {"data_dir": str(self.data), "manual_dir": str(self.folder)}
-    return datasets.builder_class(dataset, own.Options(**dirs))
+    return datasets.builder_class(dataset, user_data.Options(**dirs))
 
   @parameterized.parameters(
     ("imagenet_a", "imagenet_a", _LABELS, 0.5, "of 3 classes (n01491361, "),

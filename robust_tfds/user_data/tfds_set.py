@@ -23,8 +23,8 @@ import tensorflow_datasets as tfds
 
 from robust_tfds import errors, strings
 from robust_tfds.building import base, file_formats, own_set, source
-from robust_tfds.own import folder, labelled
 from robust_tfds.reading import archives, picture_folders
+from robust_tfds.user_data import folder, labelled
 
 # Features that name an example, the first that is there and of no two alike.
 IDS = ("example_id", "id", "file_name", "filename", "image/filename")
