@@ -129,7 +129,7 @@ class CorruptedTest(parameterized.TestCase):
     self.assertEqual(np.shape(objects["bbox_px"])[1], 4)
 
   def test_names(self):
-    self.assertLen(datasets.conditions("digits_detection_c"), 96)
+    self.assertIn("fog_3", datasets.conditions("digits_detection_c"))
     self.assertEqual(datasets.edition("digits_detection_c"), "any")
     with self.assertRaisesRegex(ValueError, "Did you mean 'gaussian_noise'"):
       robust_tfds.load("digits_detection_c/gausian_noise/3")

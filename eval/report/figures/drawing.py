@@ -26,14 +26,13 @@ def with_runs(
     return asked
   from eval.compare import runs as runs_lib
   from eval.compare import scores
-  from eval.compare.boards import aside as aside_lib
-  from eval.compare.boards import build
+  from eval.compare.boards import build, exclusions
 
-  aside: list[aside_lib.Aside] = []
-  scored = scores.of_runs(runs_lib.read(runs, aside), aside)
-  for one in aside:
+  excluded: list[exclusions.Exclusion] = []
+  scored = scores.score_runs(runs_lib.read(runs, excluded), excluded)
+  for one in excluded:
     say(f"set aside: {one}")
-  aside_lib.check(scored, aside)
+  exclusions.check_any_left(scored, excluded)
   boards = build.boards(scored)
   return dataclasses.replace(asked, boards=boards, scored=scored)
 

@@ -51,7 +51,7 @@ class _Record(Record):
 def load_or_train(
   model: Any, recipe: Any, folder: epath.Path, *, data_dir: str
 ) -> Any:
-  """The trained variables: from `folder` if they are there, else trained.
+  """Return the trained variables: from `folder` if they are there, else train.
 
   Args:
     model: from `models.get`.
@@ -79,7 +79,7 @@ def load_or_train(
 
 
 def check(model: Any, recipe: Any, folder: epath.Path) -> bool:
-  """Whether a folder holds the model trained as the recipe says; writes nothing.
+  """Return whether a folder holds the model of a recipe; write nothing.
 
   Args:
     model: from `models.get`.
@@ -104,7 +104,7 @@ def check(model: Any, recipe: Any, folder: epath.Path) -> bool:
 
 
 def store(model: Any, recipe: Any, folder: epath.Path, variables: Any) -> None:
-  """Writes a trained model, as `load_or_train` finds it.
+  """Write a trained model, as `load_or_train` finds it.
 
   Args:
     model: from `models.get`.
@@ -126,7 +126,7 @@ def store(model: Any, recipe: Any, folder: epath.Path, variables: Any) -> None:
 
 
 def check_whole(folder: epath.Path) -> dict[str, Any]:
-  """The recipe of a trained model whose weights are those that were written.
+  """Return the recipe of a trained model, if its weights are as written.
 
   Returns:
     The recipe; empty where the training has not ended; of an older release with
@@ -153,7 +153,7 @@ def check_whole(folder: epath.Path) -> dict[str, Any]:
 
 
 def _checksums(folder: epath.Path) -> dict[str, str]:
-  """Name -> sha256 of the file of weights, if there is one."""
+  """Return name -> sha256 of the file of weights, if there is one."""
   file = folder / weights_file.FILE
   if not disk.exists(file):
     return {}
@@ -161,7 +161,7 @@ def _checksums(folder: epath.Path) -> dict[str, str]:
 
 
 def _facts(model: Any, recipe: Any) -> dict[str, Any]:
-  """What a trained model's weights depend on."""
+  """Return what a trained model's weights depend on."""
   return {"model": model.name, **dict(recipe)}
 
 
@@ -185,7 +185,7 @@ def _train(model: Any, recipe: Any, data_dir: str) -> Any:
 
 
 def _config(model: Any, recipe: Any) -> Config:
-  """A training as the trainer has it: Adam on a cosine."""
+  """Return a training as the trainer has it: Adam on a cosine."""
   from models.training.config import Config
 
   detects = model.kind == "detection"

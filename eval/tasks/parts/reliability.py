@@ -53,7 +53,7 @@ def answers(columns: Columns) -> Answers | None:
     columns, correct = accepted.predicted, accepted.correct
   else:
     labels = columns.get("labels", columns["label"])
-    correct = top_k.right_of(labels, columns["top5"])[""]
+    correct = top_k.hits_by_rank(labels, columns["top5"])[""]
   known = {n: columns[n] for n in proper_scores.NAMES if n in columns}
   if "score" in columns:
     known["score"] = columns["score"][:, 0]

@@ -36,9 +36,9 @@ class DatasetConfigTest(parameterized.TestCase):
       with self.assertRaisesRegex(
         errors.UserError, f"{name} holds clean {builder.KIND} alone. .*{name}_"
       ):
-        dataset_config.of(name)
+        dataset_config.config_values(name)
       return
-    spec = spec_lib.from_values(dataset_config.of(name))
+    spec = spec_lib.from_values(dataset_config.config_values(name))
     expected = name if builder.CODECS else f"tfds_{name}"  # as any set of TFDS
     self.assertEqual(spec.data.name, expected)
     self.assertEqual(tasks.get(spec.task).set_kind, builder.KIND)
@@ -46,7 +46,7 @@ class DatasetConfigTest(parameterized.TestCase):
 
   def test_another(self):
     with self.assertRaisesRegex(errors.UserError, "Unknown benchmark 'digitz'"):
-      dataset_config.of("digitz")
+      dataset_config.config_values("digitz")
 
 
 class ForeignBuilderTest(absltest.TestCase):
@@ -102,7 +102,7 @@ class ForeignBuilderTest(absltest.TestCase):
         name, (kinds[name],), {}, lambda space: space.update(body)
       )
       with self.assertRaisesRegex(errors.UserError, f"{name}: .*{words}"):
-        spec_lib.from_values(dataset_config.of(name))
+        spec_lib.from_values(dataset_config.config_values(name))
 
 
 def _boards(*workdirs) -> list[tuple[str, ...]]:
@@ -110,7 +110,7 @@ def _boards(*workdirs) -> list[tuple[str, ...]]:
   read = runs.read([str(w) for w in workdirs])
   return [
     tuple(entry.label for entry in board.entries)
-    for board in build.boards(scores.of_runs(read))
+    for board in build.boards(scores.score_runs(read))
   ]
 
 

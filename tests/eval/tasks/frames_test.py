@@ -444,14 +444,16 @@ class TableTest(in_folder.TestCase):
     top5 = np.tile(label[:, None], (1, 5)) + np.arange(5) + 1
     top5[right, 0] = label[right]
     videos = ids if groups is None else groups
-    return {"label": label, "top5": top5 % 9, "group_id": videos}
+    frame = np.zeros(len(ids), np.int32)
+    columns = {"label": label, "top5": top5 % 9, "group_id": videos}
+    return {**columns, "frame": frame}
 
-  def _rows(self, right_of, groups=None, lacking=()):
+  def _rows(self, hits_by_rank, groups=None, lacking=()):
     """The table of all conditions but some; f(condition) -> right videos."""
     return (
       _task()
       .score(
-        (Cell("m", "ucf101_p", c), self._columns(right_of(c), groups))
+        (Cell("m", "ucf101_p", c), self._columns(hits_by_rank(c), groups))
         for c in conditions.VIDEOS.conditions()
         if c.config not in lacking
       )

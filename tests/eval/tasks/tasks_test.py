@@ -171,8 +171,8 @@ class TasksTest(parameterized.TestCase):
       self.assertNotEmpty(listed)
       self.assertLen({headline.key for headline in listed}, len(listed))
       for headline in listed:
-        self.assertEqual(headline.lacks(cells, cells), "")
-        self.assertTrue(headline.is_asked(cells))
+        self.assertEqual(headline.missing(cells, cells), "")
+        self.assertTrue(headline.is_triggered(cells))
         found = definitions.find(name, headline.metric)
         self.assertIsNotNone(found, headline.metric)
 
@@ -212,7 +212,7 @@ class TasksTest(parameterized.TestCase):
     held_out = [c for c in every if c not in some]
     for prefix, numbers in (
       ("part_", task.over_cells(there, theirs)),
-      ("held_out_", task.over_cells(ours, theirs, seen=held_out)),
+      ("held_out_", task.over_cells(ours, theirs, trained_on=held_out)),
     ):
       parts = {key: n for key, n in numbers.items() if prefix in key[0]}
       self.assertGreaterEqual(len(parts), 2)
@@ -430,7 +430,8 @@ def _columns(wrong: int, ranks: int = 5) -> dict[str, np.ndarray]:
   top5[:wrong] = [1, 0, 2, 3, 4]
   top5[:, ranks:] = -1
   ids = np.array([f"{i:02d}" for i in range(_N)])
-  return {"label": label, "top5": top5, "group_id": ids}
+  frame = np.zeros(_N, np.int32)
+  return {"label": label, "top5": top5, "group_id": ids, "frame": frame}
 
 
 def _score(task, errors_of, *models) -> list[table.Row]:
@@ -447,7 +448,9 @@ def _shuffled(wrong, groups, seed) -> dict[str, np.ndarray]:
   order = np.random.default_rng(seed).permutation(_N)
   top5 = np.where(wrong[:, None], [1, 0, 2, 3, 4], [0, 1, 2, 3, 4])
   label = np.zeros(_N, np.int64)
-  return {"label": label, "top5": top5[order], "group_id": groups[order]}
+  frame = np.zeros(_N, np.int32)
+  rows = {"top5": top5[order], "group_id": groups[order], "frame": frame}
+  return {"label": label, **rows}
 
 
 def _value(rows, **which) -> float:
@@ -673,6 +676,7 @@ def _subtypes_columns(right: dict[str, list[int]]) -> dict[str, np.ndarray]:
   return {
     "example_id": np.array([f"{g}/{i}" for i, g in enumerate(groups)]),
     "group_id": np.array(groups),
+    "frame": np.zeros(len(groups), np.int32),
     "label": label,
     "top5": top5,
   }

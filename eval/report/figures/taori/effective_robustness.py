@@ -110,7 +110,8 @@ class EffectiveRobustness(base.PaperFigure):
         continue
       models = {m.label: m for m in own.of([board])}
       points = {
-        label: effective.of_entry(board, m.entry) for label, m in models.items()
+        label: effective.entry_point(board, m.entry)
+        for label, m in models.items()
       }
       known = {label: p for label, p in points.items() if p}
       sources = {label: m.source for label, m in models.items()}
