@@ -93,7 +93,7 @@ def main(argv: Sequence[str]) -> None:
     scratch=settings.scratch,
     pretrained=settings.pretrained,
   )
-  request = drawing.with_runs(asked, names[1:])
+  request = drawing.add_runs(asked, names[1:])
   place = paths.parse(settings.out, "--out")
   drawing.draw(chosen, request, place, say=print)
 

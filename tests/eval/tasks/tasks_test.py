@@ -25,6 +25,7 @@ from eval.tasks.headlines import headlines as headlines_lib
 from eval.tasks.parts import top_k
 from robust_tfds import conditions, datasets, errors, hosts
 from robust_tfds.conditions import Condition
+from tests.eval import same_tables
 
 _OF_CELLS = (
   "error",
@@ -463,7 +464,8 @@ class CellTest(absltest.TestCase):
 
   def test_errors_with_their_intervals(self):
     cell = Cell("m", "imagenet_c", conditions.Condition("fog", 2))
-    error, top5 = _task().cell_rows(cell, _columns(5))
+    rows = _task().cell_rows(cell, _columns(5))
+    error, top5 = same_tables.task_rows(rows)
     self.assertEqual((error.metric, error.value, error.n), ("error", 0.25, _N))
     self.assertEqual((error.lo, error.hi), intervals.clopper_pearson(5, _N))
     self.assertEqual((top5.metric, top5.value), ("top5_error", 0.0))
@@ -471,7 +473,7 @@ class CellTest(absltest.TestCase):
   def test_fewer_classes_have_no_top5_error(self):
     cell = Cell("m", "digits_c", conditions.Condition())
     rows = _task().cell_rows(cell, _columns(5, ranks=3))
-    self.assertEqual([r.metric for r in rows], ["error"])
+    self.assertEqual([r.metric for r in same_tables.task_rows(rows)], ["error"])
 
   def test_reduced_alike_in_every_condition(self):
     reducers = {_task().reducer(c) for c in _task().conditions()}
@@ -552,7 +554,8 @@ class SummaryTest(parameterized.TestCase):
   def test_nothing_corrupted_has_no_means(self):
     rows = _score(_task("alexnet", corruptions="none"), lambda *_: 4)
     self.assertEqual(
-      {r.metric for r in rows}, {"error", "top5_error", "clean_error"}
+      {r.metric for r in same_tables.task_rows(rows)},
+      {"error", "top5_error", "clean_error"},
     )
 
   def test_what_had_to_be_left_out_makes_no_part(self):
@@ -606,7 +609,7 @@ class SummaryTest(parameterized.TestCase):
 
   def test_every_number_over_cells_has_its_interval(self):
     rows = _score(_task("alexnet"), lambda _, c: 4 + c.level)
-    over = [r for r in rows if not r.config]
+    over = [r for r in same_tables.task_rows(rows) if not r.config]
     self.assertLen(over, 19 * 3 + 5)
     for row in over:
       self.assertBetween(row.value, row.lo, row.hi)
