@@ -241,8 +241,8 @@ def _leave_out(values: dict[str, Any], builder: type[base.Builder]) -> None:
   off = [k for k in (*_SWITCHES, "label_space") if not data.get(k)]
   for key in (*OF_SOURCES, *unread, *off):
     data.pop(key, None)
-  conditions = task.condition_keys()[0]
-  data[conditions] = data.get(conditions) or default_conditions(builder)
+  for conditions in task.condition_keys()[:1]:
+    data[conditions] = data.get(conditions) or default_conditions(builder)
 
 
 def default_conditions(builder: type[base.Builder]) -> str:
