@@ -49,9 +49,6 @@ def builder_class(
     registration.builder_class(name)
   if is_registered(name):
     return base.REGISTERED[name]
-  # Its sources import the package of builders, which imports this one.
-  from robust_tfds.datasets import training
-
   if isinstance(name, str) and name in training.ROWS:
     return training.builder_class(name)
   raise errors.unknown_error("dataset", name, [*names(), *base.REGISTERED])

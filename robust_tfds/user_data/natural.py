@@ -125,12 +125,12 @@ class Reference(own_set.OwnSet):
 
   conditions = "none"
 
-  def __init__(self, text: str, of: Any, options: own_set.Options):
+  def __init__(self, text: str, natural_set: Any, options: own_set.Options):
     """List the pictures.
 
     Args:
       text: `NAME/reference`.
-      of: the natural set.
+      natural_set: the set that it is the reference of.
       options: its `manual_dir` has the pictures.
     """
     super().__init__(
