@@ -170,7 +170,7 @@ def _joined(
   Other programs' predictions that were scored with the run follow it.
   """
   groups: list[_Group] = []
-  beside: list[_Group] = []
+  companions: list[_Group] = []
   for folder in folders:
     with exclusions.collect(excluded, folder.name, folders=(folder,)):
       workdir = ReadWorkdir(folder)
@@ -182,25 +182,25 @@ def _joined(
           group.append(folder)
           break
       else:
-        of = beside if config_file.BESIDE in config else groups
+        of = companions if config_file.BESIDE in config else groups
         of.append((config, places, [folder]))
-  return [*_join_companions(groups, beside)]
+  return [*_join_companions(groups, companions)]
 
 
 def _join_companions(
-  groups: Sequence[_Group], beside: Sequence[_Group]
+  groups: Sequence[_Group], companions: Sequence[_Group]
 ) -> Iterator[list[epath.Path]]:
   """Yield every run, followed by the models that were scored with it.
 
   They are separate if the run is missing, or has a model with their label.
   """
-  left = list(beside)
+  left = list(companions)
   for config, _, group in groups:
-    for one in beside:
-      is_its = one[0][config_file.BESIDE] == config_file.mark(config)
-      if is_its and not _labels(group) & _labels(one[2]):
-        group += one[2]
-        left.remove(one)
+    for companion in companions:
+      is_its = companion[0][config_file.BESIDE] == config_file.mark(config)
+      if is_its and not _labels(group) & _labels(companion[2]):
+        group += companion[2]
+        left.remove(companion)
     yield group
   yield from (group for _, _, group in left)
 

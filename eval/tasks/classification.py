@@ -48,7 +48,7 @@ class Classification(normalised_task.NormalisedTask):
 
   facts = facts_lib.TaskFacts.of("classification")
   fly_codecs: tuple[str, ...] = predict.PICTURE_CODECS
-  averages_calibration = True
+  averages_answers = True
   own_keys = ("label_space",)
 
   def __init__(self, setting: base.Setting):

@@ -54,7 +54,7 @@ class Video(base.Task):
   own_keys = ("views", "sampling", "groups")
   unit = "clip"
   has_pairs = True
-  averages_calibration = True
+  averages_answers = True
   no_baseline = (
     "Video has no baseline model, got {got}: gamma is relative to the model's own"
     " clean accuracy. Leave config.baseline empty."

@@ -354,7 +354,9 @@ class WorstFramesTest(absltest.TestCase):
 
   def test_frames_of_another_run(self):
     columns = {**_columns(()), "example_id": np.array(["0/0"])}
-    with self.assertRaisesRegex(errors.UserError, "'0/1' is in one of them"):
+    with self.assertRaisesRegex(
+      errors.UserError, "'0/1' is in only one of them"
+    ):
       worst_frames.numbered(columns, _truth())
 
 
@@ -501,7 +503,9 @@ class KnownTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, "no example 'other'"):
       example_checks.check_examples("x", facts, 1, ["other"])
     other = facts.model_copy(update={"split": "train"})
-    with self.assertRaisesRegex(errors.UserError, "digits_c has 'test' alone"):
+    with self.assertRaisesRegex(
+      errors.UserError, "'train', expected 'test' of"
+    ):
       example_checks.check_examples("x", other, 0, _IDS)
 
   @quick.cases(
