@@ -78,7 +78,7 @@ class Options:
         f"--seed={self.seed}: expected a whole number, at least 0."
       )
     if self.dataset is not None:
-      with errors.begun("--dataset"):
+      with errors.prefixed("--dataset"):
         names.folder_name(self.dataset)
 
 
@@ -274,5 +274,5 @@ def check_labels(labels_of: Mapping[epath.Path, Sequence[str]]) -> None:
           " different label."
         )
       home[label] = path
-    with errors.begun(path):
+    with errors.prefixed(path):
       names.check_distinct(home, "model")

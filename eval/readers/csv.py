@@ -194,7 +194,7 @@ def _rows_by_cell(file: ColumnFile) -> tuple[_Rows, list[str]]:
     raise errors.UserError(
       f"{file.path}: {missing.sum():,} of {len(file):,} predictions are empty,"
       f" the first in column {RANKS[int(np.argmax(empty[:, row]))]!r}, row"
-      f" {row + 1} ({file.texts('example_id').at(row)!r}, {_place(file, row)})."
+      f" {row + 1} ({file.texts('example_id').text(row)!r}, {_place(file, row)})."
       " Fill them in; only whole conditions may be left empty."
     )
   if not left_out:
@@ -228,9 +228,9 @@ def open_file(
   file = column_files.column_file(
     path,
     required=required,
-    others=[*known.values(), *_FACTS],
+    optional=[*known.values(), *_FACTS],
     separator=options.separator or "",
-    said=renamed,
+    renamed=renamed,
   )
   for name, needs in (
     ("example_id", "every example needs an id"),
@@ -270,7 +270,7 @@ def _renamed_columns(columns: str, schema: Sequence[str]) -> dict[str, str]:
   names = {name: name for name in schema} | renamed
   for ours, theirs in renamed.items():
     if ours not in schema:
-      raise errors.unknown("column of --columns", ours, schema)
+      raise errors.unknown_error("column of --columns", ours, schema)
     if [*names.values()].count(theirs) > 1:
       raise errors.UserError(
         f"--columns: the file's column {theirs!r} is given to {ours!r} and to"
@@ -379,7 +379,7 @@ def _all_rows_by_cell(file: ColumnFile) -> _Rows:
   out: dict[tuple[str, Condition], np.ndarray] = {}
   for rows in sorted(np.split(order, starts[1:]), key=lambda rows: rows[0]):
     row = int(rows[0])
-    place = columns[0].at(row), _condition(file, row)
+    place = columns[0].text(row), _condition(file, row)
     # `clean` and the empty name are one condition.
     out[place] = np.sort(np.concatenate([out.get(place, rows[:0]), rows]))
   listed, known = models(file), conditions.PICTURES.conditions()
@@ -390,8 +390,8 @@ def _all_rows_by_cell(file: ColumnFile) -> _Rows:
 
 
 def _condition(file: ColumnFile, row: int) -> Condition:
-  name, level = (file.texts(n).at(row).strip() for n in REQUIRED[:2])
-  number = column_files.whole(level)
+  name, level = (file.texts(n).text(row).strip() for n in REQUIRED[:2])
+  number = column_files.whole_number(level)
   if number is None:
     raise errors.UserError(
       f"{file.path}: column 'severity', row {row + 1}: {level[:40]!r} is not a"
@@ -410,7 +410,7 @@ def _condition(file: ColumnFile, row: int) -> Condition:
 
 def _row_text(file: ColumnFile, row: int) -> str:
   """Return the file, row and example in words, to begin an error message."""
-  example = file.texts("example_id").at(row)
+  example = file.texts("example_id").text(row)
   return f"{file.path}: row {row + 1} ({example!r})"
 
 
@@ -442,7 +442,7 @@ def _check_examples(file: ColumnFile, by_cell: _Rows) -> None:
 
 
 def _place(file: ColumnFile, row: int) -> str:
-  return f"{file.texts('model').at(row)}, {_condition(file, row).config}"
+  return f"{file.texts('model').text(row)}, {_condition(file, row).config}"
 
 
 def _check_same_examples(

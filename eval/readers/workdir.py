@@ -56,7 +56,7 @@ class WorkdirReader(base.Reader):
     workdirs = [ReadWorkdir(path) for path in paths]
     configs = [workdir.config() for workdir in workdirs]
     for workdir, config in zip(workdirs, configs):
-      with errors.begun(workdir.config_path):
+      with errors.prefixed(workdir.config_path):
         tasks.bind(config)
     for workdir, config in zip(workdirs[1:], configs[1:]):
       _check_comparable((workdirs[0], workdir), (configs[0], config))

@@ -91,7 +91,7 @@ def check(folder: epath.Path, manifest: Manifest, run: Run) -> Comparison:
   weights = _weights(folder, manifest, run)
   _check_files(folder, manifest, run, weights.values())
   if run.truth is not None:
-    with errors.begun(folder / files_lib.TRUTH[0]):
+    with errors.prefixed(folder / files_lib.TRUTH[0]):
       checks.ground_truth(run.truth)
   checker = _Checker(folder, manifest, run)
   for cell in run.cells:
@@ -187,7 +187,7 @@ class _Checker:
       for label in labels
     }
     pixels = self._workdir.versions()["pixels"]
-    with errors.begun(self._workdir.config_path):
+    with errors.prefixed(self._workdir.config_path):
       self._expected = {d: self._config_facts(d, pixels) for d in listed}
     # Files of examples that were checked, and their data.
     self._checked: set[tuple[str, str, str]] = set()

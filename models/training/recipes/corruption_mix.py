@@ -54,8 +54,10 @@ class CorruptionMix(base.Recipe):
   probability: _Probability = 1.0
 
   def __post_init__(self) -> None:
-    """Refuse an empty list, and names of neither pictures nor videos."""
-    with errors.begun("config.recipe.names"):
+    """Refuse names that belong to neither pictures nor videos, and an empty
+    list.
+    """
+    with errors.prefixed("config.recipe.names"):
       if not self._resolved():
         raise errors.UserError(
           f"got {self.names!r}, expected at least one corruption, e.g. fog."
