@@ -53,7 +53,7 @@ class _Chosen(Shard):
 
   cells: frozenset = frozenset()
 
-  def of(self, items: Sequence[T]) -> list[T]:
+  def share(self, items: Sequence[T]) -> list[T]:
     """Return the chosen cells among the items."""
     return [item for item in items if item in self.cells]
 
