@@ -199,7 +199,10 @@ class _Checker:
     Raises:
       UserError: the data set has no such config or crop.
     """
-    settings, builder = self._run.settings(dataset), datasets.known(dataset)
+    settings, builder = (
+      self._run.settings(dataset),
+      datasets.class_or_unknown(dataset),
+    )
     rule = settings.data.get("geometry") or ""
     is_ours = dataset in datasets.names()
     task = tasks.bind(settings, builder.edition_of(rule) if is_ours else "")
