@@ -96,7 +96,7 @@ def read_pair(first: str, second: str) -> tuple[Run, Run]:
 
 def _read_shards(text: str) -> Run:
   """Return the run that a text names; a folder's name may contain commas."""
-  whole = paths_lib.of(text, "RUN").is_dir() or "," not in text
+  whole = paths_lib.parse(text, "RUN").is_dir() or "," not in text
   folders = [text] if whole else [part for part in text.split(",") if part]
   return read_one(folders)
 
@@ -151,7 +151,7 @@ def _folders(
 
 def _workdirs(run: str) -> list[epath.Path]:
   """Return the folders that a RUN stands for."""
-  place = paths_lib.of(run, "RUN")
+  place = paths_lib.parse(run, "RUN")
   if not place.is_dir():
     raise errors.UserError(
       f"RUN {run}: there is no such folder. A RUN is a folder of robust-tfds"

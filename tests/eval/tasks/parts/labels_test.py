@@ -41,7 +41,7 @@ from tests import in_folder, quick, shared_data
 
 def _file(**columns) -> ColumnFile:
   columns = {"example_id": ["x0", "x1"], **columns}
-  texts = {name: Texts.of(column) for name, column in columns.items()}
+  texts = {name: Texts.from_texts(column) for name, column in columns.items()}
   return ColumnFile("mine.csv", list(texts), texts)
 
 
@@ -336,7 +336,7 @@ class WorstFramesTest(absltest.TestCase):
     pictures = average_precision.Pictures.from_ids(
       np.arange(1, 5), groups, resampling.Draws.from_groups(groups)
     )
-    sets = frame_boxes.Sets.of(truth["images"])
+    sets = frame_boxes.Sets.from_images(truth["images"])
     return worst_frames.scored(columns, truth, sets, pictures)
 
   def test_worst_frames_and_what_they_cost(self):
