@@ -40,7 +40,7 @@ def files(kind: str, name: str) -> dict[str, str]:
     UserError: an unknown kind, or a name that no file can have.
   """
   if kind not in KINDS:
-    raise errors.unknown("kind of contribution", kind, KINDS)
+    raise errors.unknown_error("kind of contribution", kind, KINDS)
   if not _NAME.fullmatch(name) or (kind == "corruption" and name[-1].isdigit()):
     raise errors.UserError(
       f"Got the name {name!r}, expected small letters, digits and _, beginning with"

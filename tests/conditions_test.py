@@ -236,9 +236,9 @@ class NaturalSetsTest(absltest.TestCase):
     for name in taken:
       self.assertTrue(natural_sets.is_taken(name))
     self.assertFalse(natural_sets.is_taken("imagenet_v2"))
-    row = natural_sets.by_set_name("imagenet2012_real")
+    row = natural_sets.row_of_set("imagenet2012_real")
     self.assertTrue(row and row.several)
-    self.assertIsNone(natural_sets.by_set_name("imagenet2012_real_reference"))
+    self.assertIsNone(natural_sets.row_of_set("imagenet2012_real_reference"))
 
 
 _LAZY = """

@@ -79,7 +79,7 @@ def _benchmark(dataset: Any) -> type[base.Builder]:
     )
   if not datasets.is_registered(dataset):
     listed = [*datasets.names(), *natural_sets.rows()]
-    unknown = errors.unknown("benchmark", dataset, listed)
+    unknown = errors.unknown_error("benchmark", dataset, listed)
     raise errors.UserError(
       f"{unknown} Pictures of your own: folder:/data/{dataset}, docs/OWN_DATA.md."
     )

@@ -441,7 +441,9 @@ def _check_spec(path: str, model: Model) -> None:
   for name, value in model.spec.items():
     key = f"{path}.spec.{name}"
     if name not in kinds:
-      raise errors.UserError(f"{key}: {errors.unknown('key', name, kinds)}")
+      raise errors.UserError(
+        f"{key}: {errors.unknown_error('key', name, kinds)}"
+      )
     try:
       kinds[name].checked({name: value})
     except errors.UserError as e:
