@@ -96,7 +96,7 @@ class Cell:
     """The names of its benchmark's conditions that the model was trained on."""
     facts = self.model_facts
     names = (facts and facts.corruptions_seen) or ()
-    return conditions.family(self.condition.kind).seen(names)
+    return conditions.family(self.condition.kind).trained_names(names)
 
   @property
   def conditions_seen(self) -> frozenset[conditions.Condition]:

@@ -273,6 +273,6 @@ def conditions_seen(names: Sequence[str], what: str) -> list[str]:
   known = conditions.every_name()
   for name in listed:
     if name not in known:
-      unknown = errors.unknown("corruption", name, known)
+      unknown = errors.unknown_error("corruption", name, known)
       raise errors.UserError(f"{what}: {unknown} Or {NONE!r} alone.")
   return sorted(set(listed))

@@ -188,7 +188,7 @@ def _interval_fault(row: Row) -> str:
 
 def write(rows: Iterable[Row], path: str | os.PathLike) -> epath.Path:
   """Write the CSV atomically and return its path."""
-  place = paths.of(path)
+  place = paths.parse(path)
   disk.write_text(place, dumps(rows))
   return place
 
@@ -203,7 +203,7 @@ def read(path: str | os.PathLike) -> list[Row]:
   """
   lines = reading.csv_text(reading.text_file(path), str(path))
   _, header = next(lines, (1, []))
-  _check_header(paths.of(path), header)
+  _check_header(paths.parse(path), header)
   return [_parse(f"{path}: line {line}", cells) for line, cells in lines]
 
 

@@ -149,7 +149,7 @@ def lines(runs: Sequence[Run], references: Sequence[Run]) -> list[Line]:
 
 
 def _row(model: Scored) -> natural_sets.Row:
-  row = natural_sets.by_set_name(model.side.dataset)
+  row = natural_sets.row_of_set(model.side.dataset)
   if row is None:
     raise errors.UserError(
       f"{model.side.run.name}: {model.side.dataset} is no natural set, expected one"

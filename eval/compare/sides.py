@@ -161,7 +161,9 @@ def seen_corruptions(
   model_facts: Mapping[str, Any], tested: Iterable[Condition]
 ) -> list[str]:
   """Return the names of tested conditions that a model was trained on."""
-  trained = conditions_lib.alike(model_facts.get("corruptions_seen") or ())
+  trained = conditions_lib.same_operations(
+    model_facts.get("corruptions_seen") or ()
+  )
   return sorted({c.name for c in tested} & trained)
 
 

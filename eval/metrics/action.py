@@ -208,8 +208,8 @@ def _ordered(cells: Mapping[Cell, object]) -> list[Cell]:
       )
     name, severity = cell
     if name not in names:
-      raise errors.unknown("perturbation", name, names)
-    if conditions.whole(severity) not in conditions.SEVERITIES:
+      raise errors.unknown_error("perturbation", name, names)
+    if conditions.whole_number(severity) not in conditions.SEVERITIES:
       raise errors.UserError(f"{name}: severity must be 1-5, got {severity!r}.")
   return sorted(cells, key=lambda c: (names.index(c[0]), c[1]))
 

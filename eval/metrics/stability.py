@@ -284,7 +284,7 @@ def _pairs(
 ) -> tuple[np.ndarray, np.ndarray]:
   """Return (earlier, later) along axis 1, broadcastable against each other."""
   frames = values.shape[1]
-  distance = conditions.whole(difficulty)
+  distance = conditions.whole_number(difficulty)
   if distance not in conditions.DIFFICULTIES:
     raise errors.UserError(
       "difficulty is 1, 2 or 3 (Hendrycks & Dietterich 2019, section 3.2), got"

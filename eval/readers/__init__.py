@@ -34,7 +34,7 @@ def get(name: str) -> base.Reader:
   from eval.readers import base
 
   if name not in names():
-    raise errors.unknown("format", name, (AUTO, *names()))
+    raise errors.unknown_error("format", name, (AUTO, *names()))
   return registry.only_class(f"{__name__}.{name}", base.Reader)()
 
 

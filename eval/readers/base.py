@@ -77,7 +77,7 @@ class Options:
         f"--seed={self.seed}: expected a whole number from 0."
       )
     if self.dataset is not None:
-      with errors.begun("--dataset"):
+      with errors.prefixed("--dataset"):
         names.folder_name(self.dataset)
 
 
@@ -273,5 +273,5 @@ def check_labels(labels_of: Mapping[epath.Path, Sequence[str]]) -> None:
           " label of its own, so that their rows can be told apart."
         )
       home[label] = path
-    with errors.begun(path):
+    with errors.prefixed(path):
       names.check_distinct(home, "model")

@@ -85,7 +85,7 @@ class CocoReader(base.Reader):
     options.check(self.options, self.kind)
     dataset = options.dataset or base.UNNAMED
     if options.rules is not None and options.rules not in RULES:
-      raise errors.unknown("rules", options.rules, RULES)
+      raise errors.unknown_error("rules", options.rules, RULES)
     if options.truth is None:
       raise errors.UserError(
         f"{paths[0]}: detections are scored with their ground truth: name a COCO"
@@ -245,7 +245,7 @@ def _condition(file: epath.Path) -> conditions.Condition:
 def _truth(file: epath.Path) -> dict[str, Any]:
   """A COCO instances file, checked."""
   truth = reading.json_file(file)
-  with errors.begun(file):
+  with errors.prefixed(file):
     checks.check_masks(checks.ground_truth(truth))
     for part in ("images", "annotations"):
       if not truth[part]:

@@ -193,7 +193,7 @@ def _asked(file: ColumnFile) -> tuple[_Rows, list[str]]:
     raise errors.UserError(
       f"{file.path}: {lacking.sum():,} of {len(file):,} predictions are empty,"
       f" the first in column {RANKS[int(np.argmax(empty[:, row]))]!r}, row"
-      f" {row + 1} ({file.texts('example_id').at(row)!r}, {_place(file, row)})."
+      f" {row + 1} ({file.texts('example_id').text(row)!r}, {_place(file, row)})."
       " Fill them in; whole conditions alone may be left empty."
     )
   if not unasked:
@@ -225,9 +225,9 @@ def open_file(
   file = column_files.column_file(
     path,
     required=required,
-    others=[*known.values(), *_FACTS],
+    optional=[*known.values(), *_FACTS],
     separator=options.separator or "",
-    said=said,
+    renamed=said,
   )
   for name, needs in (
     ("example_id", "every example needs an id"),
@@ -268,7 +268,7 @@ def _said(columns: str, known: Sequence[str]) -> dict[str, str]:
   names = {name: name for name in known} | said
   for ours, theirs in said.items():
     if ours not in known:
-      raise errors.unknown("column of --columns", ours, known)
+      raise errors.unknown_error("column of --columns", ours, known)
     if [*names.values()].count(theirs) > 1:
       raise errors.UserError(
         f"--columns: the column {theirs!r} would be {ours!r} and another column,"
@@ -376,7 +376,7 @@ def _rows_of_cells(file: ColumnFile) -> _Rows:
   out: dict[tuple[str, Condition], np.ndarray] = {}
   for rows in sorted(np.split(order, starts[1:]), key=lambda rows: rows[0]):
     row = int(rows[0])
-    place = columns[0].at(row), _condition(file, row)
+    place = columns[0].text(row), _condition(file, row)
     # `clean` and the empty name are one condition.
     out[place] = np.sort(np.concatenate([out.get(place, rows[:0]), rows]))
   listed, known = models(file), conditions.PICTURES.conditions()
@@ -387,8 +387,8 @@ def _rows_of_cells(file: ColumnFile) -> _Rows:
 
 
 def _condition(file: ColumnFile, row: int) -> Condition:
-  name, level = (file.texts(n).at(row).strip() for n in REQUIRED[:2])
-  number = column_files.whole(level)
+  name, level = (file.texts(n).text(row).strip() for n in REQUIRED[:2])
+  number = column_files.whole_number(level)
   if number is None:
     raise errors.UserError(
       f"{file.path}: column 'severity', row {row + 1}: {level[:40]!r} is not a"
@@ -407,7 +407,7 @@ def _condition(file: ColumnFile, row: int) -> Condition:
 
 def _at(file: ColumnFile, row: int) -> str:
   """Where a refusal is, in words."""
-  example = file.texts("example_id").at(row)
+  example = file.texts("example_id").text(row)
   return f"{file.path}: row {row + 1} ({example!r})"
 
 
@@ -439,7 +439,7 @@ def _check_examples(file: ColumnFile, by_cell: _Rows) -> None:
 
 
 def _place(file: ColumnFile, row: int) -> str:
-  return f"{file.texts('model').at(row)}, {_condition(file, row).config}"
+  return f"{file.texts('model').text(row)}, {_condition(file, row).config}"
 
 
 def _form(values: Sequence[str], code: int) -> str:

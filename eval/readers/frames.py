@@ -160,5 +160,5 @@ def _cell_columns(
 
 def _metadata(dataset: str) -> types.ModuleType:
   if dataset not in base.FRAME_SETS:
-    raise errors.unknown("set of frames", dataset, base.FRAME_SETS)
+    raise errors.unknown_error("set of frames", dataset, base.FRAME_SETS)
   return importlib.import_module(f"robust_tfds.datasets.{dataset}.metadata")

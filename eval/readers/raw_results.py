@@ -74,7 +74,7 @@ class RawResultsReader(base.Reader):
       )
       labels[data["dataset"]][path] = [data["model"]]
       base.check_labels(labels[data["dataset"]])
-      with errors.begun(path):
+      with errors.prefixed(path):
         of_cells |= cells(data, options.seed or 0)
     datasets = list(dict.fromkeys(c.dataset for c in of_cells))
     listed = sorted(of_cells, key=lambda c: datasets.index(c.dataset))

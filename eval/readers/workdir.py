@@ -79,7 +79,7 @@ class WorkdirReader(base.Reader):
 
 
 def _check_task(workdir: Workdir, config: ml_collections.ConfigDict) -> None:
-  with errors.begun(workdir.config_path):
+  with errors.prefixed(workdir.config_path):
     tasks.bind(config)
 
 

@@ -205,7 +205,7 @@ def _check_truth(path: epath.Path, truth: Mapping | None) -> None:
   """Refuse ground truth that nothing can be scored with."""
   if truth is None:
     return
-  with errors.begun(path):
+  with errors.prefixed(path):
     checks.ground_truth(truth)
 
 
@@ -223,7 +223,7 @@ class _Checker:
     self._conditions = {
       dataset: set(run.task(dataset).conditions()) for dataset in self._datasets
     }
-    with errors.begun(self._workdir.config_path):
+    with errors.prefixed(self._workdir.config_path):
       self._expected = {
         dataset: _expected(run, dataset, self._versions["pixels"])
         for dataset in self._datasets
@@ -308,8 +308,8 @@ class _Checker:
         f"{source}: data: {manifest_lib.FILE} has no such facts (hash"
         f" {note.data.hash})."
       )
-    of_others = note.model_facts.adapter == cell_facts.ELSEWHERE
-    if of_others != (config_file.BESIDE in self._config):
+    foreign_format = note.model_facts.adapter == cell_facts.ELSEWHERE
+    if foreign_format != (config_file.BESIDE in self._config):
       raise errors.UserError(
         f"{source}: by.adapter: got {note.model_facts.adapter!r}; it is"
         f" {cell_facts.ELSEWHERE!r} where config.json says beside which run the"
@@ -397,7 +397,7 @@ def _expected(run: Run, dataset: str, pixels: int) -> dict[str, Any]:
   Raises:
     UserError: the data set has no such config or crop.
   """
-  settings, builder = run.settings(dataset), datasets.known(dataset)
+  settings, builder = run.settings(dataset), datasets.class_or_unknown(dataset)
   rule = settings.data.get("geometry") or ""
   is_ours, edition = dataset in datasets.names(), ""
   if is_ours:

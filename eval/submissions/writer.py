@@ -95,7 +95,7 @@ def _models(
     first.setdefault(cell.model, cell)
   for label in (*trained_on, *corruptions_seen):
     if label not in first:
-      raise errors.unknown(f"model of {run.folders[0]}", label, first)
+      raise errors.unknown_error(f"model of {run.folders[0]}", label, first)
   return {
     label: _with_training(
       label,

@@ -99,7 +99,7 @@ class Frames(base.Task):
     if self._space:
       label_space.get(self._space)
     if self._merge not in label_space.MERGES:
-      raise errors.unknown("merge", self._merge, label_space.MERGES)
+      raise errors.unknown_error("merge", self._merge, label_space.MERGES)
 
   def data_facts(self) -> dict[str, Scalar]:
     """Return how a model's classes are mapped to the set's."""

@@ -57,7 +57,7 @@ class Subtypes(base.Task):
       UserError: a limit.
     """
     super().__init__(setting)
-    known = datasets.known(setting.dataset)
+    known = datasets.class_or_unknown(setting.dataset)
     self._set: type[subtypes.Builder] = subtypes.Builder
     if issubclass(known, subtypes.Builder):
       self._set = known

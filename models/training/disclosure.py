@@ -166,7 +166,7 @@ def read_checkpoint(text: str) -> Disclosure | None:
     UserError: it is damaged or of other weights, or it is gone from a training's
       workdir.
   """
-  _check_ended(paths.resolved(paths.of(text, "checkpoint")))
+  _check_ended(paths.resolved(paths.parse(text, "checkpoint")))
   names = {
     weights_file.FILE: "weights",
     weights_file.EMA_FILE: "weights_ema",

@@ -199,7 +199,7 @@ def _frozen(config: Config, model: NetworkModel) -> str:
 
 def _not_here(place: str) -> str:
   """Return a note if a path is not here: a plan may be for another machine."""
-  path = paths.of(place)
+  path = paths.parse(place)
   return "" if not paths.is_local(path) or path.exists() else " (not here)"
 
 
@@ -270,7 +270,7 @@ def _check_data(config: Config, recipe: base.Recipe) -> None:
       splits = datasets.builder_class(name).splits()
       for split in tfds_set.split_names(config.data.split):
         if split not in splits:
-          raise errors.unknown(f"split of {name}", split, splits)
+          raise errors.unknown_error(f"split of {name}", split, splits)
   for key, place in recipe.folders.items():
     check_folder(key, place)
   count = _examples(config)

@@ -71,8 +71,8 @@ def _named(
     )
   one, other = splits[0]
   if one not in first:
-    raise errors.unknown("model of the first run", one, first)
-  raise errors.unknown("model of the second run", other, second)
+    raise errors.unknown_error("model of the first run", one, first)
+  raise errors.unknown_error("model of the second run", other, second)
 
 
 def conditions(first: Side, second: Side) -> tuple[list[Condition], list[str]]:

@@ -157,7 +157,7 @@ class Topic:
       _check_fields(f"{path.name}: field of {name}", row, Metric)
       senses = typing.get_args(Sense)
       if row["sense"] not in senses:
-        raise errors.unknown(f"sense of {name}", row["sense"], senses)
+        raise errors.unknown_error(f"sense of {name}", row["sense"], senses)
     metrics = tuple(_metric(*item) for item in fields["metrics"].items())
     return cls(**{**fields, "metrics": metrics})
 
@@ -176,4 +176,4 @@ def _check_fields(what: str, fields: Mapping[str, Any], kind: type) -> None:
   known = [field.name for field in dataclasses.fields(kind)]
   for name in fields:
     if name not in known:
-      raise errors.unknown(what, name, known)
+      raise errors.unknown_error(what, name, known)

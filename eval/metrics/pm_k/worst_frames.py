@@ -404,7 +404,7 @@ def _indices(
         raise errors.UserError(
           f"Image {image!r} of the set of anchor {anchor!r} has no frame index."
         )
-      whole = conditions.whole(number)
+      whole = conditions.whole_number(number)
       if whole is None:
         raise errors.UserError(
           f"The frame index of image {image!r} must be a whole number, got"

@@ -52,7 +52,7 @@ def make(
   if kind == examples.PICTURES:
     image = crops.apply(row["image"], rule or "whole", key, name=name)
     return {"image": image, "label": label}
-  with errors.begun(name):
+  with errors.prefixed(name):
     frames = _clip(row, config, rule, key)
   video = crops.apply(frames, rule or "whole", key, name=name)
   return {"video": video, "label": label}

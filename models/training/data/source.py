@@ -260,7 +260,9 @@ class Source:
 
   def _part(self, split: str) -> np.ndarray:
     if split not in self._parts:
-      raise errors.unknown("part of the training data", split, self._parts)
+      raise errors.unknown_error(
+        "part of the training data", split, self._parts
+      )
     return self._parts[split]
 
   def _copies(self, split: str) -> int:

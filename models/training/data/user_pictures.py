@@ -47,7 +47,7 @@ class Pictures:
     Raises:
       UserError: the folder does not exist, or holds no pictures.
     """
-    root = paths.of(place, "the folder of pictures")
+    root = paths.parse(place, "the folder of pictures")
     if not root.is_dir():
       raise errors.UserError(
         f"{place}: there is no such folder. Expected one with pictures."
@@ -109,7 +109,7 @@ class Pictures:
     if number in self._held:
       return self._held[number]
     name, path = self._files[number]
-    with errors.begun(f"{self._place}/{name}"):
+    with errors.prefixed(f"{self._place}/{name}"):
       pixels = geometry.apply(pictures.picture(path), f"short{self._short}")
     self._left -= pixels.nbytes
     if self._left >= 0:

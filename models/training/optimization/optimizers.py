@@ -34,7 +34,7 @@ def make_optimizer(
     UserError: the optimizer is unknown, or has no momentum and is given one.
   """
   if config.name not in _NAMES:
-    raise errors.unknown("optimizer", config.name, _NAMES)
+    raise errors.unknown_error("optimizer", config.name, _NAMES)
   for key in ("momentum", "dampening", "nesterov"):
     if config.name in ("adam", "adamw") and getattr(config, key):
       raise errors.UserError(

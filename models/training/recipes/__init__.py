@@ -32,7 +32,7 @@ def kind_of(name: str) -> Any:
     UserError: the recipe is unknown.
   """
   if name not in names():
-    raise errors.unknown("recipe", name, names())
+    raise errors.unknown_error("recipe", name, names())
   return registry.only_class(f"{__name__}.{name}", base.Recipe)
 
 

@@ -52,7 +52,7 @@ class Alp(base.Recipe):
   def __post_init__(self) -> None:
     """Refuse an unknown target."""
     if self.target not in _TARGETS:
-      raise errors.unknown(
+      raise errors.unknown_error(
         "target of config.recipe (alp)", self.target, _TARGETS
       )
 

@@ -57,7 +57,7 @@ class CorruptionMix(base.Recipe):
     """Refuse names that belong to neither pictures nor videos, and an empty
     list.
     """
-    with errors.begun("config.recipe.names"):
+    with errors.prefixed("config.recipe.names"):
       if not self._resolved():
         raise errors.UserError(
           f"got {self.names!r}, expected at least one corruption, e.g. fog."

@@ -69,7 +69,7 @@ class Styling:
   def __post_init__(self) -> None:
     """Refuse unknown modes and stylizers."""
     if self.mode not in MODES:
-      raise errors.unknown("config.recipe.mode", self.mode, MODES)
+      raise errors.unknown_error("config.recipe.mode", self.mode, MODES)
     if self.stylizer != _TEXTURE and len(self._files()) != 2:
       raise errors.UserError(
         f"config.recipe.stylizer: got {self.stylizer!r}, expected AdaIN's encoder"

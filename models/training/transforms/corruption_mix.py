@@ -287,7 +287,7 @@ def _check_clips(
 ) -> None:
   """Refuse perturbations that run on no device, or change a clip's size."""
   if edition not in video.EDITIONS:
-    raise errors.unknown(
+    raise errors.unknown_error(
       "edition of the video perturbations", edition, video.EDITIONS
     )
   for name in names:

@@ -48,7 +48,7 @@ class ExamplesTest(parameterized.TestCase):
   def _folder(self, kind: str) -> epath.Path:
     if kind == "bucket":
       return fake_bucket.create(self) / "run" / "examples"
-    return paths.of(self.create_tempdir().full_path) / "run" / "examples"
+    return paths.parse(self.create_tempdir().full_path) / "run" / "examples"
 
   @parameterized.parameters("disk", "bucket")
   def test_equal_examples_share_a_file(self, kind):
@@ -761,7 +761,7 @@ class PredictionsTest(in_folder.TestCase):
     with mock.patch.object(Process, "alive", return_value=False):
       predictions.finish(cell, root / "examples", columns, _FACTS, "test")
     files = paths.files_below(root)
-    return {name: paths.of(whole).read_bytes() for name, whole in files}
+    return {name: paths.parse(whole).read_bytes() for name, whole in files}
 
   def _killed(self, kind, root, step, columns) -> bool:
     """Writes a cell and is killed at a step; whether there was no such step."""

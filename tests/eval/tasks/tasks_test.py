@@ -687,7 +687,9 @@ def _subtypes_columns(right: dict[str, list[int]]) -> dict[str, np.ndarray]:
 
 _BEVERAGES = {
   name: home
-  for name, home in datasets.known("imagenet22k_subtypes").SUBTYPES.items()
+  for name, home in datasets.class_or_unknown(
+    "imagenet22k_subtypes"
+  ).SUBTYPES.items()
   if home[0] == 5
 }
 _RIGHT = {

@@ -776,7 +776,7 @@ def _sequences(condition) -> dict:
     "label": np.array([1, 2], np.int32),
     "top5": top5,
     "score": np.full((2, 8, 5), 0.2, np.float32),
-    **sequences._of_pairs(top5, noise),
+    **sequences._pair_columns(top5, noise),
     "zipf": np.zeros((2, 1 if noise else 3), np.float32),
   }
 
