@@ -233,7 +233,7 @@ class Figure6Test(parameterized.TestCase):
       {"pretrained": ["net", "ned"]},
       "in --pretrained 'ned'. Did you mean 'net'",
     ),
-    ({"scratch": ["net"], "pretrained": ["net"]}, "both name net"),
+    ({"scratch": ["net"], "pretrained": ["net"]}, "pretrained name net"),
   )
   def test_names_of_no_run_are_refused(self, named, words):
     folder = epath.Path(self.create_tempdir().full_path)
