@@ -41,7 +41,7 @@ from robust_tfds.corruptions import (
 from robust_tfds.corruptions.ops import layout
 
 
-@errors.at_the_door
+@errors.without_traceback
 def corrupt(
   image: jax.typing.ArrayLike,
   name: str,
@@ -89,7 +89,7 @@ def corrupt(
     # Put as it is: `asarray` would compile a copy for every size.
     return jax.device_put(done)
   levels = corrupt_flat(image[None], name, severity, edition=edition, keys=keys)
-  return batching.as_given(_reshaped(levels, (1, *image.shape))[0], given)
+  return batching.like_input(_reshaped(levels, (1, *image.shape))[0], given)
 
 
 def corrupt_in_canvas(
@@ -125,7 +125,7 @@ def corrupt_in_canvas(
   return cut.reshape(height, width, 3)
 
 
-@errors.at_the_door
+@errors.without_traceback
 def corrupt_batch(
   images: jax.typing.ArrayLike,
   name: str,
@@ -161,7 +161,7 @@ def corrupt_batch(
   levels = corrupt_flat(
     images, name, severity, edition=edition, keys=keys, sizes=sizes
   )
-  return batching.as_given(_reshaped(levels, images.shape), given)
+  return batching.like_input(_reshaped(levels, images.shape), given)
 
 
 def _reshaped(levels: jax.Array, shape: tuple[int, ...]) -> jax.Array:
@@ -196,7 +196,7 @@ def corrupt_flat(
   keys = batching.checked_keys(keys, images.shape[0])
   sizes = batching.checked_sizes(sizes, images.shape)
   if edition is None:
-    return _of_each_size(images, name, level, keys, sizes)
+    return _corrupt_by_size(images, name, level, keys, sizes)
   variant = spec.edition(edition)
   rows, fixed = tables(name, edition)
   traced = any(isinstance(v, jax.core.Tracer) for v in (level, sizes))
@@ -206,7 +206,7 @@ def corrupt_flat(
   )
 
 
-def _of_each_size(
+def _corrupt_by_size(
   images: batching.Image,
   name: str,
   severity: int | jax.Array,
