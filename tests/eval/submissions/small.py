@@ -1,4 +1,4 @@
-"""A small finished run over the true digits, and how a submission is tampered."""
+"""A small finished run over the true digits, and a submission to change."""
 
 import functools
 import hashlib
@@ -220,16 +220,8 @@ def with_checksum(content: dict) -> dict:
   return {**rest, "checksum": hashlib.sha256(text.encode()).hexdigest()}
 
 
-def write_packed(path: pathlib.Path, arrays: dict) -> None:
-  """Writes arrays under the names of packed columns, whatever they are."""
-  with zipfile.ZipFile(path, "w") as archive:
-    for name, array in arrays.items():
-      with archive.open(f"{name}.npy", "w") as out:
-        np.lib.format.write_array(out, array, allow_pickle=False)
-
-
 def pickled(path: pathlib.Path) -> None:
-  """Writes an array of Python objects in the place of a cell's outputs."""
+  """Replaces a cell's outputs by an array of Python objects."""
   with zipfile.ZipFile(path, "w") as archive:
     with archive.open("score.npy", "w") as out:
       objects = np.array([{"a": 1}], dtype=object)
