@@ -173,7 +173,7 @@ class SourceVideosTest(in_folder.TestCase, parameterized.TestCase):
     self.assertIn("it says nothing of others", self.files[0].read_text())
 
   def test_clips_without_sources_are_refused(self):
-    with self.assertRaisesRegex(errors.UserError, "no two clips are of one"):
+    with self.assertRaisesRegex(errors.UserError, "no two clips have names"):
       self._lines(task_runs.video(self.root / "run", 0.9))
 
 
