@@ -134,7 +134,9 @@ def main(argv: Sequence[str]) -> None:
   try:
     import torch
   except ImportError as e:
-    raise errors.missing_package("torch", "convert", "This benchmark") from e
+    raise errors.missing_package_error(
+      "torch", "convert", "This benchmark"
+    ) from e
   torch.set_num_threads(1)
   header = ("images/s", "ours", "torch", "ratio", "compile")
   print("{:24s}{:>9s}{:>9s}{:>7s}{:>10s}".format(*header), flush=True)

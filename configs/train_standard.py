@@ -39,7 +39,7 @@ def get_config(setting: str = "digits") -> ml_collections.ConfigDict:
 def check(setting: str, settings: tuple[str, ...], file: str) -> None:
   """Refuses what stands after a colon and is none of a file's settings."""
   if setting not in settings:
-    raise errors.unknown(f"setting of {file}", setting, settings)
+    raise errors.unknown_error(f"setting of {file}", setting, settings)
 
 
 def common(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
   from models.model import Model
 
 
-@errors.at_the_door
+@errors.without_traceback
 def evaluate(
   predict: str | Model | Callable[..., Any] | Mapping[str, Any],
   dataset: Any,
@@ -144,6 +144,6 @@ def evaluate(
   from eval.run import evaluation
 
   for keyword in given.pop("unknown"):
-    raise errors.unknown("keyword of evaluate", keyword, [*given][2:])
+    raise errors.unknown_error("keyword of evaluate", keyword, [*given][2:])
   del given["predict"], given["dataset"]
   return evaluation.evaluate(predict, dataset, given)

@@ -45,8 +45,8 @@ def main(argv: Sequence[str]) -> None:
       "Expected --out=FOLDER and a RUN or several: robust-tfds features"
       " --layers=features --out=/tmp/features RUN"
     )
-  out = paths.of(settings.out, "--out")
-  places = [paths.of(run, "RUN") for run in runs]
+  out = paths.parse(settings.out, "--out")
+  places = [paths.parse(run, "RUN") for run in runs]
   if len({p.name for p in places}) < len(places):
     raise errors.UserError(
       f"Two runs have one name: {', '.join(runs)}. Their features would lie in one"

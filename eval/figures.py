@@ -94,14 +94,14 @@ def main(argv: Sequence[str]) -> None:
     pretrained=settings.pretrained,
   )
   request = drawing.add_runs(asked, names[1:])
-  place = paths.of(settings.out, "--out")
+  place = paths.parse(settings.out, "--out")
   drawing.draw(chosen, request, place, say=print)
 
 
 def _folder(name: str) -> epath.Path | None:
   """Return a folder that a flag names, if it does."""
   text = flags.FLAGS[name].value
-  return paths.of(text, f"--{name}") if text else None
+  return paths.parse(text, f"--{name}") if text else None
 
 
 if __name__ == "__main__":

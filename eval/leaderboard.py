@@ -82,7 +82,7 @@ def main(argv: Sequence[str]) -> None:
   if settings.check:
     from eval.submissions import checker
 
-    folder = paths.of(settings.check, "--check")
+    folder = paths.parse(settings.check, "--check")
     print(
       checker.check(
         folder, settings.rerun, settings.rerun_seed, settings.own_data
@@ -94,8 +94,8 @@ def main(argv: Sequence[str]) -> None:
 
     print(
       writer.export(
-        [paths.of(run, "--export") for run in settings.export],
-        paths.of(settings.out, "--out"),
+        [paths.parse(run, "--export") for run in settings.export],
+        paths.parse(settings.out, "--out"),
         _by_label(settings.trained_on, "trained_on"),
         {
           label: names.split(",")
@@ -160,8 +160,8 @@ def _boards(settings: flags.FlagValues, runs: Sequence[str]) -> None:
   from eval.compare.boards import build, exclusions, tables
   from eval.report.pages import site as site_lib
 
-  out = paths.of(settings.out, "--out") if settings.out else None
-  site = paths.of(settings.site, "--site") if settings.site else None
+  out = paths.parse(settings.out, "--out") if settings.out else None
+  site = paths.parse(settings.site, "--site") if settings.site else None
   excluded: list[exclusions.Exclusion] = []
   listed = runs_lib.read(runs, excluded)
   exclusions.check_any_left(listed, excluded)

@@ -110,7 +110,7 @@ def main(argv: Sequence[str]) -> None:
   settings = flags.FLAGS
   shard = Shard.parse(settings.shard)
   workdir = (
-    paths.of(settings.workdir, "--workdir") if settings.workdir else None
+    paths.parse(settings.workdir, "--workdir") if settings.workdir else None
   )
   multihost.join(settings)
   place = Workdir(workdir) if workdir else None
@@ -221,7 +221,7 @@ def _check_flags(settings: flags.FlagValues) -> None:
       "Say what is run: --config=quickstart; --list says what there is."
     )
   workdir = settings.workdir
-  if workdir and paths.is_file(paths.of(workdir, "--workdir")):
+  if workdir and paths.is_file(paths.parse(workdir, "--workdir")):
     raise errors.UserError(
       f"--workdir={workdir} is a file, expected a folder or a new name."
     )

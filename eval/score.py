@@ -121,8 +121,8 @@ def main(argv: Sequence[str]) -> None:
     classes=paths.optional(settings.classes, "--classes"),
     facts=paths.optional(settings.facts, "--facts"),
   )
-  predictions = [paths.of(p, "--predictions") for p in settings.predictions]
-  out = paths.of(settings.out, "--out")
+  predictions = [paths.parse(p, "--predictions") for p in settings.predictions]
+  out = paths.parse(settings.out, "--out")
   print(rescore.score(predictions, out, options, settings.format))
   scored = Workdir(out)
   for pattern in ("report.html", "*/report.html"):  # one a data set

@@ -65,7 +65,7 @@ def check(model: str, layers: Sequence[str], capture: Sequence[str]) -> None:
     )
   for name in capture:
     if name not in (FEATURES, *layers):
-      raise errors.unknown(f"layer of {model}", name, (FEATURES, *layers))
+      raise errors.unknown_error(f"layer of {model}", name, (FEATURES, *layers))
 
 
 class Capture:

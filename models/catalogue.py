@@ -49,11 +49,11 @@ def names(
       " 'resnet*'."
     )
   if kind is not None and kind not in KINDS:
-    raise errors.unknown("kind of models", kind, KINDS)
+    raise errors.unknown_error("kind of models", kind, KINDS)
   specs = {n: f.variants[n].spec for n, f in _families().items()}
   known = sorted({spec.weights for spec in specs.values()})
   if weights is not None and weights not in known:
-    raise errors.unknown("weights of models", weights, known)
+    raise errors.unknown_error("weights of models", weights, known)
   return tuple(
     name
     for name, spec in sorted(specs.items())
@@ -63,7 +63,7 @@ def names(
   )
 
 
-@errors.at_the_door
+@errors.without_traceback
 def get(
   name: str,
   num_classes: int | None = None,
@@ -98,7 +98,7 @@ def get(
   from models.spec import KINDS
 
   if kind is not None and kind not in KINDS:
-    raise errors.unknown("kind of models", kind, KINDS)
+    raise errors.unknown_error("kind of models", kind, KINDS)
   base, enhancing = split(name)
   model: Model
   if ":" in base:
@@ -121,7 +121,7 @@ def get(
   else:
     if _find(base) is None:
       what = f"{kind} model" if kind else "model"
-      raise errors.unknown(what, base, names(kind=kind))
+      raise errors.unknown_error(what, base, names(kind=kind))
     model = network(base, num_classes, dtype=dtype)
   if kind is not None and model.kind != kind:
     raise errors.UserError(
@@ -161,7 +161,7 @@ def family_of(name: str) -> Family:
   base, _ = split(name)
   family = _find(base)
   if family is None:
-    raise errors.unknown("model", base, names())
+    raise errors.unknown_error("model", base, names())
   return family
 
 

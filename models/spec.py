@@ -294,7 +294,7 @@ class ModelSpec:
     known = cls.fields()
     for name in fields:
       if name not in known:
-        raise errors.unknown(f"field of a {cls.__name__}", name, known)
+        raise errors.unknown_error(f"field of a {cls.__name__}", name, known)
     try:
       valid = _schema(cast(Any, cls)).model_validate(dict(fields))
     except pydantic.ValidationError as e:

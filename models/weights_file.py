@@ -28,7 +28,7 @@ def folder_of(checkpoint: str | os.PathLike[str]) -> epath.Path:
 
   Links are followed, since the disclosure lies beside the weights.
   """
-  place = paths.resolved(paths.of(checkpoint, "checkpoint"))
+  place = paths.resolved(paths.parse(checkpoint, "checkpoint"))
   return place.parent if place.name in (FILE, EMA_FILE) else place
 
 

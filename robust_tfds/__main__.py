@@ -53,7 +53,7 @@ def _run() -> None:
   elif word == "--version":
     print(command.VERSION)
   elif word not in COMMANDS:
-    unknown = errors.unknown("command", word, COMMANDS)
+    unknown = errors.unknown_error("command", word, COMMANDS)
     sys.exit(f"Error: {unknown} See robust-tfds --help.")
   else:
     del sys.argv[1]

@@ -222,7 +222,7 @@ def shard(names: Sequence[str], text: str) -> list[str]:
   Raises:
     UserError: not i/n with i from 1 to n.
   """
-  return shards.Shard.parse(text).of(names)
+  return shards.Shard.parse(text).share(names)
 
 
 if __name__ == "__main__":

@@ -215,19 +215,19 @@ class Family:
   def add(self, row: Row) -> None:
     """Add a row of set `own`: `robust_tfds/own_corruptions.py`."""
     object.__setattr__(self, "rows", (*self.rows, row))
-    for cached in ("_by_name", "_by_level"):
+    for cached in ("_row_of", "_conditions_of"):
       vars(self).pop(cached, None)
     for tell in _TOLD_OF_ROWS:
       tell()
 
   @functools.cached_property
-  def _by_name(self) -> Mapping[str, Row]:
+  def _row_of(self) -> Mapping[str, Row]:
     return {row.name: row for row in self.rows}
 
   @property
   def known_names(self) -> tuple[str, ...]:
     """All names in the papers' order, then those of set `own`."""
-    return tuple(self._by_name)
+    return tuple(self._row_of)
 
   def names(self, subset: str = "all") -> tuple[str, ...]:
     """Return the names of a set in the papers' order.
@@ -243,10 +243,10 @@ class Family:
       return self.lists[subset]
     if not isinstance(subset, str) or subset not in SETS:
       known = (*SETS, *self.lists)
-      raise errors.unknown(f"set of {self.noun}s", subset, known)
+      raise errors.unknown_error(f"set of {self.noun}s", subset, known)
     return tuple(r.name for r in self.rows if r.set in SETS[subset])
 
-  def seen(self, names: Iterable[str]) -> tuple[str, ...]:
+  def trained_names(self, names: Iterable[str]) -> tuple[str, ...]:
     """Return the names of this family that a model was trained on.
 
     A name of another family counts, too, and so does another name of the same
@@ -255,10 +255,10 @@ class Family:
     Args:
       names: what the model was trained on, of any family.
 
-    >>> VIDEOS.seen(["jpeg_compression", "fog"]), PICTURES.seen(["posterize"])
-    (('jpeg',), ())
+    >>> VIDEOS.trained_names(["jpeg_compression", "fog"])
+    ('jpeg',)
     """
-    trained = alike(names)
+    trained = same_operations(names)
     return tuple(name for name in self.known_names if name in trained)
 
   def row(self, name: str) -> Row:
@@ -267,9 +267,9 @@ class Family:
     Raises:
       UserError: an unknown name, with a suggestion.
     """
-    if not isinstance(name, str) or name not in self._by_name:
-      raise errors.unknown(self.noun, name, self._by_name)
-    return self._by_name[name]
+    if not isinstance(name, str) or name not in self._row_of:
+      raise errors.unknown_error(self.noun, name, self._row_of)
+    return self._row_of[name]
 
   def is_noise(self, name: str) -> bool:
     """Return whether a name's row is noise."""
@@ -287,7 +287,7 @@ class Family:
       UserError: an unknown group, with a suggestion.
     """
     if not isinstance(group, str) or group not in self.groups:
-      raise errors.unknown(f"group of {self.noun}s", group, self.groups)
+      raise errors.unknown_error(f"group of {self.noun}s", group, self.groups)
     return tuple(n for n in self.names(subset) if self.row(n).group == group)
 
   def levels(self, name: str) -> tuple[int, ...]:
@@ -305,8 +305,8 @@ class Family:
     """
     if not name:
       return Condition(name, level, self.kind)
-    if type(level) is int and (name, level) in self._by_level:
-      return self._by_level[name, level]
+    if type(level) is int and (name, level) in self._conditions_of:
+      return self._conditions_of[name, level]
     levels = self.levels(name)
     if check_level(level) not in levels:
       if self.kind == "sequences" and level in DIFFICULTIES:
@@ -322,7 +322,7 @@ class Family:
     return Condition(name, level, self.kind)
 
   @functools.cached_property
-  def _by_level(self) -> Mapping[tuple[str, int], Condition]:
+  def _conditions_of(self) -> Mapping[tuple[str, int], Condition]:
     """The conditions of every name at every level, in order."""
     return {
       (r.name, level): Condition(r.name, level, self.kind)
@@ -332,7 +332,7 @@ class Family:
 
   def conditions(self) -> list[Condition]:
     """Return clean, then every name at every level, in order."""
-    return [Condition(), *self._by_level.values()]
+    return [Condition(), *self._conditions_of.values()]
 
   def resolve(self, selection: str | Iterable[str]) -> tuple[str, ...]:
     """Return names in the papers' order, from what a user writes.
@@ -360,7 +360,7 @@ class Family:
       )
     for word in selection:
       if not isinstance(word, str):
-        raise errors.unknown(self.noun, word, self._by_name)
+        raise errors.unknown_error(self.noun, word, self._row_of)
       if word in ("", "none"):
         continue
       if word in SETS or word in self.lists:
@@ -369,12 +369,12 @@ class Family:
         yield self.members(word), ()
       elif word in self.mixes:
         yield self.mixes[word].names, self.mixes[word].levels
-      elif word in self._by_name:
+      elif word in self._row_of:
         yield (word,), ()
       else:
         sets = [*self.groups, *self.mixes, *SETS, *self.lists, "none"]
-        known = [*self._by_name, *sets]
-        raise errors.unknown(self.noun, word, known)
+        known = [*self._row_of, *sets]
+        raise errors.unknown_error(self.noun, word, known)
 
   def select(
     self,
@@ -425,14 +425,14 @@ class Family:
         fault.
     """
     if not isinstance(config, str):
-      raise errors.unknown("condition", config, self._by_name)
+      raise errors.unknown_error("condition", config, self._row_of)
     text = config.replace("/", "_")
     if text == CLEAN:
       return Condition()
-    if self.kind == "sequences" and text in self._by_name:
+    if self.kind == "sequences" and text in self._row_of:
       return self.condition(text, 1)
     split = _LEVELS_IN_NAMES.fullmatch(text)
-    if split and split["name"] in self._by_name:
+    if split and split["name"] in self._row_of:
       level = int(split["level"])
       if not level:
         raise errors.UserError(
@@ -441,8 +441,8 @@ class Family:
         )
       return self.condition(split["name"], level)
     if split and split["level"] in map(str, SEVERITIES):
-      raise errors.unknown(self.noun, split["name"], self._by_name)
-    raise errors.unknown(
+      raise errors.unknown_error(self.noun, split["name"], self._row_of)
+    raise errors.unknown_error(
       "condition", config, [c.config for c in self.conditions()]
     )
 
@@ -467,13 +467,13 @@ def check_level(level: object) -> int:
   return int(level)
 
 
-def whole(value: object) -> int | None:
+def whole_number(value: object) -> int | None:
   """Return a whole number of Python, numpy or jax as int; None for anything else.
 
   Floats, texts, booleans, vectors and traced values are no whole numbers here.
 
-  >>> whole(3), whole(np.array(3)), whole(3.0), whole(True), whole("3")
-  (3, 3, None, None, None)
+  >>> [whole_number(value) for value in (3, np.array(3), 3.0, True, "3")]
+  [3, 3, None, None, None]
   """
   if isinstance(value, (bool, np.bool_)):
     return None
@@ -489,7 +489,7 @@ def check_seed(seed: object) -> int:
   Raises:
     UserError: not a whole number from 0 to `LARGEST_SEED`.
   """
-  number = whole(seed)
+  number = whole_number(seed)
   if number is None or not 0 <= number <= LARGEST_SEED:
     raise errors.UserError(
       f"A seed is a whole number from 0 to 2**63 - 1, got {seed!r}."
@@ -555,7 +555,7 @@ def _check_texts(field: str, values: Sequence[object]) -> None:
 
 def _check_from_0(field: str, values: Sequence[object]) -> None:
   for value in values:
-    number = whole(value)
+    number = whole_number(value)
     if number is None or number < 0:
       raise errors.UserError(
         f"A key's {field} is a whole number from 0, got {value!r}."
@@ -728,10 +728,10 @@ def when_added(tell: Callable[[], None]) -> None:
   _TOLD_OF_ROWS.append(tell)
 
 
-def alike(names: Iterable[str]) -> frozenset[str]:
+def same_operations(names: Iterable[str]) -> frozenset[str]:
   """Return names together with the other names of their operations.
 
-  >>> sorted(alike(["jpeg", "fog"]))
+  >>> sorted(same_operations(["jpeg", "fog"]))
   ['fog', 'jpeg', 'jpeg_compression']
   """
   given = set(names)
@@ -752,7 +752,7 @@ def family(kind: str) -> Family:
     UserError: an unknown kind, with a suggestion.
   """
   if kind not in FAMILIES:
-    raise errors.unknown("kind of data", kind, FAMILIES)
+    raise errors.unknown_error("kind of data", kind, FAMILIES)
   return FAMILIES[cast(Kind, kind)]
 
 

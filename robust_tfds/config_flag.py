@@ -135,7 +135,7 @@ def _load(value: str, trains: bool) -> ml_collections.ConfigDict:
   place = name
   if name.isidentifier():
     if name not in shipped():
-      raise errors.unknown("config", name, shipped())
+      raise errors.unknown_error("config", name, shipped())
     if name not in shipped(trains):
       other = "run" if trains else "train"
       raise errors.UserError(
@@ -194,7 +194,7 @@ def _run(path: str, call: Callable[[], Any]) -> Any:
     raise
   except Exception as e:
     raise errors.UserError(
-      f"--config={path}: the file fails: {errors.of_user(e)}"
+      f"--config={path}: the file fails: {errors.user_fault(e)}"
     ) from e
 
 
@@ -213,7 +213,7 @@ def _add_default(
       if name not in known and is_group:
         known[name] = ml_collections.ConfigDict()
     if name not in known:
-      unknown = errors.unknown("key", name, known)
+      unknown = errors.unknown_error("key", name, known)
       raise errors.UserError(f"--{'.'.join([_FLAG, *groups, name])}: {unknown}")
     if name not in place:
       with config.unlocked():

@@ -117,7 +117,7 @@ def run(
   dataset = dataset or "folder"
   conditions.raw_keys(seed, dataset, *cells[0], ["a"])  # refuses odd seeds
   if file_format not in folder_work.SUFFIXES:
-    raise errors.unknown("format", file_format, folder_work.SUFFIXES)
+    raise errors.unknown_error("format", file_format, folder_work.SUFFIXES)
   conditions.check_seed(seed)
   if workers < 1:
     raise errors.UserError(f"workers: got {workers}, expected at least 1.")
@@ -126,7 +126,7 @@ def run(
   total = sum(1 for _ in walk.files())
   clash = "" if keep_names else walk.same_stem
   keep_names = keep_names or bool(clash)
-  table = paths.of(manifest, "--manifest") if manifest else None
+  table = paths.parse(manifest, "--manifest") if manifest else None
   if table and walk.only:
     raise errors.UserError(
       f"--manifest: got the picture {walk.only}, expected a folder of pictures."
@@ -181,7 +181,7 @@ def run(
     )
     start = time.perf_counter()
     sheet = _work(batch, walk, total, quiet)
-  notes = [*batch.notes.lines(), *_beside(walk)]
+  notes = [*batch.notes.lines(), *_passed_by(walk)]
   if keep_names:
     notes.append(
       f"{f'{clash} would be one file: ' * bool(clash)}names are kept: every file"
@@ -261,7 +261,7 @@ def _places(
   if out.exists() and not out.is_dir():
     raise errors.UserError(f"{out}: a file, expected a folder for the results.")
   if one:  # by the name that was given, also of a link
-    place = paths.of(source)
+    place = paths.parse(source)
     root = paths.resolved(place.parent)
     return picture_folders.Walk(root, only=root / place.name), out
   return picture_folders.Walk(root), out
@@ -281,7 +281,7 @@ def _hold_settings(
     )
 
 
-def _beside(walk: picture_folders.Walk) -> list[str]:
+def _passed_by(walk: picture_folders.Walk) -> list[str]:
   """Notes on what lay beside the pictures."""
   notes = []
   if walk.hidden:
@@ -291,7 +291,7 @@ def _beside(walk: picture_folders.Walk) -> list[str]:
   if walk.loops:
     notes.append(
       f"{len(walk.loops):,} links back to a folder that they lie in were passed"
-      f" by, e.g. {picture_folders.shown(walk.loops[0])}."
+      f" by, e.g. {picture_folders.printable(walk.loops[0])}."
     )
   if walk.other_types:
     kinds = ", ".join(
@@ -324,7 +324,7 @@ def _print_counts(
   sheet: epath.Path | None,
 ) -> None:
   """What was done, what was not and why, and where to look."""
-  shown = picture_folders.shown
+  shown = picture_folders.printable
   print(
     f"{_count(total, 'picture')} x {_count(len(batch.cells), 'condition')}:"
     f" {_count(batch.written, 'file')} written to {shown(batch.out)}"

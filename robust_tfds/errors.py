@@ -36,7 +36,7 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 
-def at_the_door(function: Callable[P, T]) -> Callable[P, T]:
+def without_traceback(function: Callable[P, T]) -> Callable[P, T]:
   """A public function whose refusals come as one message, without our frames."""
 
   @functools.wraps(function)
@@ -51,7 +51,7 @@ def at_the_door(function: Callable[P, T]) -> Callable[P, T]:
 
 
 @contextlib.contextmanager
-def begun(what: object) -> Iterator[None]:
+def prefixed(what: object) -> Iterator[None]:
   """Refusals in it begin with what they are of: `cat/1.png: ...`."""
   try:
     yield
@@ -59,7 +59,7 @@ def begun(what: object) -> Iterator[None]:
     raise UserError(f"{what}: {e}") from e
 
 
-def missing_package(
+def missing_package_error(
   package: str, extra: str, purpose: str
 ) -> MissingPackageError:
   """The error for a package that is not installed.
@@ -75,22 +75,22 @@ def missing_package(
   )
 
 
-def unknown(kind: str, got: object, known: Iterable[str]) -> UserError:
+def unknown_error(kind: str, got: object, names: Iterable[str]) -> UserError:
   """The error for a name that is not there, with the nearest known one.
 
   Args:
     kind: what the name is of, e.g. `corruption`.
     got: the name.
-    known: all names, in their order.
+    names: the known names, in their order.
   """
-  known = list(known)
+  known = list(names)
   near = difflib.get_close_matches(str(got), known, n=1)
   hint = f" Did you mean {near[0]!r}?" if near else ""
   listed = known if len(known) <= _LISTED else [*known[:_LISTED], "..."]
   return UserError(f"Unknown {kind} {got!r}.{hint} Known: {', '.join(listed)}.")
 
 
-def of_user(error: BaseException) -> str:
+def user_fault(error: BaseException) -> str:
   """What the user's own code raised, and the line that did, for a message."""
   lines = str(error).strip().splitlines() or [""]
   # JAX repeats the whole traceback of a function that it called on the host.

@@ -60,7 +60,7 @@ def class_folders(root: epath.Path, files: Iterable[epath.Path]) -> list[str]:
   names: set[str] = set()
   for file in files:
     example = picture_folders.example_id(file, root)
-    column_files.check_text(picture_folders.shown(file), example)
+    column_files.check_text(picture_folders.printable(file), example)
     names.update(example.split("/")[:-1][:1])
   return sorted(names) if len(names) > 1 else []
 

@@ -111,12 +111,12 @@ class Batch:
     for done, ((path, cells), picture) in enumerate(pairs, 1):
       if isinstance(picture, Picture):
         for words in picture.oddities:
-          self.notes.add(words, picture_folders.shown(path))
+          self.notes.add(words, picture_folders.printable(path))
         for name, severity in cells:
           try:
             pixels = self._corrupt(path, picture.pixels, name, severity)
           except errors.UserError as e:
-            self.failed.append(f"{picture_folders.shown(path)}: {e}")
+            self.failed.append(f"{picture_folders.printable(path)}: {e}")
             break
           waiting.add(self.place(path, name, severity), pixels)
       elif picture is not None:
@@ -158,7 +158,7 @@ class Batch:
       self.notes.add(
         "pictures are newer than results of theirs, which were left as they are"
         " (delete them to have them made again)",
-        picture_folders.shown(path),
+        picture_folders.printable(path),
       )
     return cells
 
@@ -260,7 +260,7 @@ class _Waiting:
       data = _encoded(pixels, self._batch.file_format)
     except (OSError, ValueError) as e:
       return (
-        f"{picture_folders.shown(place)}: cannot be stored as"
+        f"{picture_folders.printable(place)}: cannot be stored as"
         f" {self._batch.file_format}: {e}."
       )
     self._batch.writer.write(place, data)
@@ -281,7 +281,7 @@ def read(
     UserError: as `reading.pictures.picture`, or with transparency that was not
       allowed to be dropped; names the file.
   """
-  source = picture_folders.shown(path)
+  source = picture_folders.printable(path)
   odd = pictures.oddities(
     path,
     source,

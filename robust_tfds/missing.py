@@ -50,26 +50,26 @@ class MissingError(errors.UserError, FileNotFoundError):
     lacks: what, at least one.
   """
 
-  def __init__(self, *lacks: Lack, again: str = ""):
+  def __init__(self, *lacks: Lack, next_command: str = ""):
     """Says it for a caller in Python; commands add how they were called.
 
     Args:
       *lacks: what.
-      again: the second command; default: the same, with the options.
+      next_command: the second command; default: the same, with the options.
     """
-    super().__init__(words(lacks, again))
+    super().__init__(words(lacks, next_command))
     self.lacks = lacks
 
 
-def words(lacks: Sequence[Lack], again: str = "") -> str:
+def words(lacks: Sequence[Lack], next_command: str = "") -> str:
   """The one form.
 
   Args:
     lacks: at least one.
-    again: the second command; default: the same, with the options.
+    next_command: the second command; default: the same, with the options.
   """
   lines = [line for lack in lacks for line in lack.lines()]
-  return "\n".join([*lines, f"  2. {again or _again(lacks)}"])
+  return "\n".join([*lines, f"  2. {next_command or _second_command(lacks)}"])
 
 
 def options(lacks: Sequence[Lack]) -> dict[str, str]:
@@ -90,7 +90,7 @@ def arguments(lacks: Sequence[Lack]) -> dict[str, str]:
   }
 
 
-def _again(lacks: Sequence[Lack]) -> str:
+def _second_command(lacks: Sequence[Lack]) -> str:
   given = (f"{key}={value!r}" for key, value in arguments(lacks).items())
   return " with ".join(filter(None, ["the same again", ", ".join(given)]))
 

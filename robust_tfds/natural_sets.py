@@ -78,7 +78,7 @@ def parse(text: str) -> tuple[Row, str]:
   row = rows()[name]
   known = row.configs.split(",")
   if config not in ("", REFERENCE, *known):
-    raise errors.unknown(f"{name}'s config", config, [*known, REFERENCE])
+    raise errors.unknown_error(f"{name}'s config", config, [*known, REFERENCE])
   return row, config or known[0]
 
 
@@ -107,7 +107,7 @@ def text_of(name: str) -> str | None:
   return None
 
 
-def by_set_name(name: str) -> Row | None:
+def row_of_set(name: str) -> Row | None:
   """The row of a set's name in tables; None of what sets are held against, too."""
   text = text_of(name)
   if text is None:

@@ -40,7 +40,7 @@ def files(kind: str, name: str) -> dict[str, str]:
     UserError: an unknown kind, or a name that no file can have.
   """
   if kind not in KINDS:
-    raise errors.unknown("kind of contribution", kind, KINDS)
+    raise errors.unknown_error("kind of contribution", kind, KINDS)
   if not _NAME.fullmatch(name) or (kind == "corruption" and name[-1].isdigit()):
     raise errors.UserError(
       f"Got the name {name!r}, expected small letters, digits and _, beginning with"
@@ -79,13 +79,14 @@ def write(kind: str, name: str, folder: pathlib.Path) -> list[pathlib.Path]:
   Raises:
     UserError: as `files`; a file that is there already; or no clone.
   """
+  alone = not is_clone(folder)
+  if alone and kind in KINDS and kind != "corruption":
+    raise errors.UserError(
+      f"robust-tfds new {kind}: a {kind} lies in a clone of the repository, got an"
+      " installed package. Clone it, and install it with pip install -e '.[dev]'."
+    )
   made = files(kind, name)
-  if not is_clone(folder):
-    if kind != "corruption":
-      raise errors.UserError(
-        f"robust-tfds new {kind}: a {kind} lies in a clone of the repository, got an"
-        " installed package. Clone it, and install it with pip install -e '.[dev]'."
-      )
+  if alone:
     made = {f"{name}.py": next(iter(made.values()))}
   paths = [folder / path for path in made]
   for path in paths:

@@ -201,7 +201,7 @@ def _file(source: str) -> pathlib.Path:
 
 def _sha256(path: pathlib.Path) -> str:
   try:
-    return paths.sha256(paths.of(path))
+    return paths.sha256(paths.parse(path))
   except OSError as e:
     raise errors.UserError(
       f"{path}: cannot be read ({e.strerror}). Name the file of the corruption."
@@ -235,7 +235,7 @@ def _module(
     spec.loader.exec_module(module)
     return module
   except (Exception, SystemExit) as e:
-    raise errors.UserError(f"{path}: it fails: {errors.of_user(e)}") from e
+    raise errors.UserError(f"{path}: it fails: {errors.user_fault(e)}") from e
 
 
 def _group(path: pathlib.Path, module: types.ModuleType) -> str:

@@ -140,14 +140,14 @@ def _sums(matrix: Any, levels: np.ndarray) -> np.ndarray:
   return sums.reshape(-1, *levels.shape[1:])
 
 
-def _triangle(at: np.ndarray) -> np.ndarray:
-  """Resample.c, bilinear_filter."""
-  return np.maximum(1.0 - np.abs(at), 0.0)
+def _triangle(distance: np.ndarray) -> np.ndarray:
+  """Compute the weights of Resample.c's bilinear_filter."""
+  return np.maximum(1.0 - np.abs(distance), 0.0)
 
 
-def _cubic(at: np.ndarray) -> np.ndarray:
-  """Resample.c, bicubic_filter."""
-  x, a = np.abs(at), _CUBIC
+def _cubic(distance: np.ndarray) -> np.ndarray:
+  """Compute the weights of Resample.c's bicubic_filter."""
+  x, a = np.abs(distance), _CUBIC
   near = ((a + 2.0) * x - (a + 3.0)) * x * x + 1
   far = (((x - 5) * x + 8) * x - 4) * a
   return np.where(x < 1.0, near, np.where(x < 2.0, far, 0.0))

@@ -175,7 +175,7 @@ def _refusal(
   group, keys, expected = _place(root, location)
   path = ".".join((place, *keys))
   if fault == "extra_forbidden":
-    unknown = errors.unknown("key", keys[-1], group.model_fields)
+    unknown = errors.unknown_error("key", keys[-1], group.model_fields)
     return errors.UserError(f"{path}: {unknown}")
   if fault == "missing":
     return errors.UserError(f"{path}: missing, expected {expected}.")

@@ -48,10 +48,10 @@ class Shard:
       )
     return cls(index, count)
 
-  def of(self, items: Sequence[T]) -> list[T]:
+  def share(self, items: Sequence[T]) -> list[T]:
     """Every n-th item, from the i-th.
 
-    >>> Shard(2, 3).of("abcdefg")
+    >>> Shard(2, 3).share("abcdefg")
     ['b', 'e']
     """
     return list(items[self.index - 1 :: self.count])

@@ -2,8 +2,10 @@
 
 import ast
 import functools
+import subprocess
 import sys
 
+import pytest
 from absl.testing import absltest
 
 from tools import import_graph
@@ -75,8 +77,6 @@ _ALLOWED = {
   "robust_tfds.coco": ("robust_tfds.errors",),
   "robust_tfds.building": (
     "robust_tfds.corruptions",
-    "robust_tfds.datasets.jpeg_feature",
-    "robust_tfds.datasets.movie_feature",
     "robust_tfds.movies",
   ),
   "robust_tfds.datasets": (
@@ -376,6 +376,14 @@ class ArchitectureTest(absltest.TestCase):
 
   def test_no_two_modules_import_each_other(self):
     self.assertEmpty(import_graph.cycles(import_graph.graph()))
+
+  @pytest.mark.slow
+  def test_every_module_can_be_a_process_first_import(self):
+    command = [sys.executable, "-m", "tests.first_imports"]
+    done = subprocess.run(
+      command, cwd=import_graph.ROOT, capture_output=True, text=True
+    )
+    self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
   def test_no_two_rooms_of_eval_import_each_other(self):
     rooms: dict[str, set[str]] = {}

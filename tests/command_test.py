@@ -71,7 +71,10 @@ class RunTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ('raise errors.UserError("Bad name. Use another.")', "Bad name. Use anot"),
-    ('raise errors.missing_package("a", "b", "This")', "This needs a, which"),
+    (
+      'raise errors.missing_package_error("a", "b", "This")',
+      "This needs a, which",
+    ),
     ('open("/nowhere/x")', r"\[Errno 2\] .*/nowhere/x"),
     (
       'raise missing.MissingError(missing.Lack("a", "No a.", get="b"))',

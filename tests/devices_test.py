@@ -312,7 +312,7 @@ class ShardTest(parameterized.TestCase):
   @parameterized.parameters(1, 2, 3, 7, 12)
   def test_all_shards_together_make_each_item_once(self, count):
     items = list(range(10))
-    each = [shards.Shard(i, count).of(items) for i in range(1, count + 1)]
+    each = [shards.Shard(i, count).share(items) for i in range(1, count + 1)]
     self.assertCountEqual([x for share in each for x in share], items)
     sizes = [len(share) for share in each]
     self.assertLessEqual(max(sizes) - min(sizes), 1)

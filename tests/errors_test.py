@@ -12,7 +12,7 @@ class UnknownTest(absltest.TestCase):
   """Refusals in words: suggestions, packages, what kind of error they are."""
 
   def test_suggests_the_nearest_and_lists_in_order(self):
-    error = errors.unknown("corruption", "fogg", iter(["snow", "fog"]))
+    error = errors.unknown_error("corruption", "fogg", iter(["snow", "fog"]))
     self.assertIsInstance(error, errors.UserError)
     self.assertEqual(
       str(error),
@@ -20,17 +20,19 @@ class UnknownTest(absltest.TestCase):
     )
 
   def test_no_suggestion_where_nothing_is_near(self):
-    text = str(errors.unknown("task", "zzz", ["frames"]))
+    text = str(errors.unknown_error("task", "zzz", ["frames"]))
     self.assertEqual(text, "Unknown task 'zzz'. Known: frames.")
 
   def test_long_lists_are_cut_but_searched_whole(self):
     names = [f"model_{i}_of_many" for i in range(60)]
-    text = str(errors.unknown("model", "model_59_of_manyy", names))
+    text = str(errors.unknown_error("model", "model_59_of_manyy", names))
     self.assertIn("Did you mean 'model_59_of_many'?", text)
     self.assertEndsWith(text, "model_39_of_many, ....")
 
   def test_names_that_are_no_text(self):
-    self.assertIn("Unknown codec 3.", str(errors.unknown("codec", 3, ["png"])))
+    self.assertIn(
+      "Unknown codec 3.", str(errors.unknown_error("codec", 3, ["png"]))
+    )
 
 
 class KindsTest(absltest.TestCase):
@@ -38,7 +40,7 @@ class KindsTest(absltest.TestCase):
     self.assertTrue(issubclass(errors.UserError, ValueError))
 
   def test_a_missing_package_is_also_an_import_error(self):
-    error = errors.missing_package("PyAV", "video", "Reading videos")
+    error = errors.missing_package_error("PyAV", "video", "Reading videos")
     self.assertIsInstance(error, errors.UserError)
     self.assertIsInstance(error, ImportError)
     self.assertEqual(
@@ -57,7 +59,7 @@ class OfUserTest(absltest.TestCase):
     try:
       _fails()
     except KeyError as error:
-      text = errors.of_user(error)
+      text = errors.user_fault(error)
     self.assertRegex(
       text,
       r"^KeyError: 'conv1\\nand more' \(.*errors_test.py, line \d+\)$",
@@ -74,7 +76,7 @@ class OfUserTest(absltest.TestCase):
       "INTERNAL: Traceback (most recent call last):\n  File x\n"
       "robust_tfds.errors.UserError: Got 2 boxes."
     )
-    self.assertEqual(errors.of_user(error), "Got 2 boxes.")
+    self.assertEqual(errors.user_fault(error), "Got 2 boxes.")
 
 
 _DATA = missing.Lack(
@@ -117,7 +119,7 @@ class MissingTest(absltest.TestCase):
       str(missing.MissingError(lack, _FROST)),
       "  2. the same again with manual_dir='/m'",
     )
-    line = str(missing.MissingError(lack, again="that"))
+    line = str(missing.MissingError(lack, next_command="that"))
     self.assertEndsWith(line, "  2. that")
 
   def test_collected_or_raised(self):

@@ -360,7 +360,7 @@ def main() -> None:
   """Print the named claims, or all."""
   for name in sys.argv[1:] or CLAIMS:
     if name not in CLAIMS:
-      sys.exit(f"Error: {errors.unknown('claim', name, CLAIMS)}")
+      sys.exit(f"Error: {errors.unknown_error('claim', name, CLAIMS)}")
     print(f"{name}: {CLAIMS[name]()}")
 
 

@@ -26,7 +26,7 @@ def count(folder: str) -> dict[str, int]:
     UserError: no pictures, or one that cannot be read.
   """
   out = {"pictures": 0, "one channel": 0, "R = G = B": 0}
-  for name, path in paths.files_below(paths.of(folder, "FOLDER")):
+  for name, path in paths.files_below(paths.parse(folder, "FOLDER")):
     if not name.lower().endswith(_ENDINGS):
       continue
     with pictures.opened(path) as image:

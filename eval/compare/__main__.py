@@ -61,7 +61,7 @@ def main(argv: Sequence[str]) -> None:
   from eval.compare.pairs import compare, tables
 
   settings = flags.FLAGS
-  out = paths.of(settings.out, "--out")
+  out = paths.parse(settings.out, "--out")
   if settings.reference:
     references = runs.read(settings.reference.split(","))
     natural_runs = runs.read(argv[1:])

@@ -149,7 +149,7 @@ def lines(runs: Sequence[Run], references: Sequence[Run]) -> list[Line]:
 
 
 def _row(model: Scored) -> natural_sets.Row:
-  row = natural_sets.by_set_name(model.side.dataset)
+  row = natural_sets.row_of_set(model.side.dataset)
   if row is None:
     raise errors.UserError(
       f"{model.side.run.name}: {model.side.dataset} is no natural set, expected one"
@@ -215,7 +215,7 @@ def _accuracy(error: Number | None) -> Number | None:
   if error is None or error.value is None:
     return None
   lo, hi = error.interval or (math.nan, math.nan)
-  return Number.of(1 - error.value, 1 - hi, 1 - lo)
+  return Number.from_floats(1 - error.value, 1 - hi, 1 - lo)
 
 
 def _above(line: Line, points: Mapping[str, tuple[float, float]]) -> Line:

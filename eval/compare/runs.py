@@ -96,7 +96,7 @@ def read_pair(first: str, second: str) -> tuple[Run, Run]:
 
 def _read_shards(text: str) -> Run:
   """Return the run that a text names; a folder's name may contain commas."""
-  whole = paths_lib.of(text, "RUN").is_dir() or "," not in text
+  whole = paths_lib.parse(text, "RUN").is_dir() or "," not in text
   folders = [text] if whole else [part for part in text.split(",") if part]
   return read_one(folders)
 
@@ -151,7 +151,7 @@ def _folders(
 
 def _workdirs(run: str) -> list[epath.Path]:
   """Return the folders that a RUN stands for."""
-  place = paths_lib.of(run, "RUN")
+  place = paths_lib.parse(run, "RUN")
   if not place.is_dir():
     raise errors.UserError(
       f"RUN {run}: there is no such folder. A RUN is a folder of robust-tfds"
@@ -170,7 +170,7 @@ def _joined(
   Other programs' predictions that were scored with the run follow it.
   """
   groups: list[_Group] = []
-  beside: list[_Group] = []
+  companions: list[_Group] = []
   for folder in folders:
     with exclusions.collect(excluded, folder.name, folders=(folder,)):
       workdir = ReadWorkdir(folder)
@@ -182,25 +182,25 @@ def _joined(
           group.append(folder)
           break
       else:
-        of = beside if config_file.BESIDE in config else groups
+        of = companions if config_file.BESIDE in config else groups
         of.append((config, places, [folder]))
-  return [*_join_companions(groups, beside)]
+  return [*_join_companions(groups, companions)]
 
 
 def _join_companions(
-  groups: Sequence[_Group], beside: Sequence[_Group]
+  groups: Sequence[_Group], companions: Sequence[_Group]
 ) -> Iterator[list[epath.Path]]:
   """Yield every run, followed by the models that were scored with it.
 
   They are separate if the run is missing, or has a model with their label.
   """
-  left = list(beside)
+  left = list(companions)
   for config, _, group in groups:
-    for one in beside:
-      is_its = one[0][config_file.BESIDE] == config_file.mark(config)
-      if is_its and not _labels(group) & _labels(one[2]):
-        group += one[2]
-        left.remove(one)
+    for companion in companions:
+      is_its = companion[0][config_file.BESIDE] == config_file.mark(config)
+      if is_its and not _labels(group) & _labels(companion[2]):
+        group += companion[2]
+        left.remove(companion)
     yield group
   yield from (group for _, _, group in left)
 

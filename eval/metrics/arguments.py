@@ -58,7 +58,7 @@ def whole_number(
   what: str, value: object, least: int = 0, most: int = 2**31 - 1
 ) -> int:
   """Return a whole number in [least, most]; UserError for anything else."""
-  got = conditions.whole(value)
+  got = conditions.whole_number(value)
   if got is None or not least <= got <= most:
     raise errors.UserError(
       f"{what} must be a whole number from {least} to {most:,}, got {value!r}."

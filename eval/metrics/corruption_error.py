@@ -152,7 +152,7 @@ def load_baseline(name: str) -> dict:
     UserError: the baseline is unknown; the message suggests the nearest.
   """
   if not isinstance(name, str) or name not in baselines():
-    raise errors_lib.unknown("baseline", name, baselines())
+    raise errors_lib.unknown_error("baseline", name, baselines())
   return reading.json_file(_FOLDER / f"{name}.json")
 
 

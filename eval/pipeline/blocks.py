@@ -102,7 +102,7 @@ class PictureReader:
     if not self._by_canvas:
       return ()
     height, width = row.example[self._source.pixels].shape[-3:-1]
-    with errors.begun(strings.text(row.example["example_id"])):
+    with errors.prefixed(strings.text(row.example["example_id"])):
       return canvas.shape(height, width)
 
   def most(self, group: Hashable) -> int:

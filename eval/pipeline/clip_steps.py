@@ -147,7 +147,7 @@ def batch_taps(
   """
   rows = []
   for name, size in zip(names, sizes.tolist(), strict=True):
-    with errors.begun(name):
+    with errors.prefixed(name):
       rows.append(taps_of(rule, *size))
   down = resizing.stack([row[0] for row in rows])
   across = resizing.stack([row[1] for row in rows])

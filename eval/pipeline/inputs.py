@@ -279,7 +279,7 @@ class Source:
     self, places: Sequence[int], skipped: Sequence[str]
   ) -> Iterator[dict[str, Any]]:
     decoders = file_formats.skipping(skipped)
-    read, _ = file_formats.by_number(self.builder, self.split, decoders)
+    read, _ = file_formats.random_access(self.builder, self.split, decoders)
     with concurrent.futures.ThreadPoolExecutor() as pool:
       for start in range(0, len(places), self.batch_size):
         several = places[start : start + self.batch_size]

@@ -237,7 +237,7 @@ def sequencer(where: Mesh, edition: str, codec: str) -> Transform:
 
 def _check_codec(codec: str, codecs: Sequence[str]) -> None:
   if codec not in codecs:
-    raise errors.unknown("codec that is made on the fly", codec, codecs)
+    raise errors.unknown_error("codec that is made on the fly", codec, codecs)
 
 
 @programs.cached

@@ -79,7 +79,7 @@ def _benchmark(dataset: Any) -> type[base.Builder]:
     )
   if not datasets.is_registered(dataset):
     listed = [*datasets.names(), *natural_sets.rows()]
-    unknown = errors.unknown("benchmark", dataset, listed)
+    unknown = errors.unknown_error("benchmark", dataset, listed)
     raise errors.UserError(
       f"{unknown} Pictures of your own: folder:/data/{dataset}, docs/OWN_DATA.md."
     )
@@ -148,7 +148,7 @@ def resolved(
   if (
     before
     or not user_data.is_source(name)
-    and not isinstance(data["name"], type)
+    and not isinstance(data.get("name"), type)
   ):
     for key in ("groups", *_SWITCHES):
       if name in datasets.names() and data.get(key):
@@ -241,8 +241,8 @@ def _leave_out(values: dict[str, Any], builder: type[base.Builder]) -> None:
   off = [k for k in (*_SWITCHES, "label_space") if not data.get(k)]
   for key in (*OF_SOURCES, *unread, *off):
     data.pop(key, None)
-  conditions = task.condition_keys()[0]
-  data[conditions] = data.get(conditions) or default_conditions(builder)
+  for conditions in task.condition_keys()[:1]:
+    data[conditions] = data.get(conditions) or default_conditions(builder)
 
 
 def default_conditions(builder: type[base.Builder]) -> str:

@@ -30,7 +30,7 @@ def describe(
     workdir: where it would run, whose data folder is looked into.
     measure: compile and time what it needs; else no times are given.
   """
-  chosen = shard.of(plan.cells)
+  chosen = shard.share(plan.cells)
   origin = publish.pixel_origin(plan)
   lines = [
     f"{plan.dataset}: {len(plan.conditions)} conditions"

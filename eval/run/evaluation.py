@@ -89,7 +89,7 @@ class Result:
     Raises:
       UserError: no folder can be there.
     """
-    place = paths.of(folder, "report")
+    place = paths.parse(folder, "report")
     if paths.is_file(place):
       raise errors.UserError(
         f"{folder} is a file, expected a folder or a new name."
@@ -164,7 +164,7 @@ def evaluate(predict: Any, dataset: Any, keywords: Mapping[str, Any]) -> Result:
     return _evaluate(predict, dataset, keywords)
   except missing.MissingError as e:
     again = keywords_lib.typed(predict, dataset, keywords, e.lacks)
-    raise missing.MissingError(*e.lacks, again=again) from e
+    raise missing.MissingError(*e.lacks, next_command=again) from e
 
 
 def _evaluate(
@@ -172,10 +172,10 @@ def _evaluate(
 ) -> Result:
   spec, objects = keywords_lib.spec_of(predict, dataset, keywords)
   temporary, folder = None, keywords["workdir"]
-  place = Workdir(paths.of(folder, "workdir")) if folder else None
+  place = Workdir(paths.parse(folder, "workdir")) if folder else None
   plan = data_lib.plan_of(spec, objects, place)
   if not folder:
     temporary = tempfile.TemporaryDirectory(prefix="robust_tfds_")
     folder = temporary.name
-  run = runner.Runner(plan, paths.of(folder, "workdir"), report=False)
+  run = runner.Runner(plan, paths.parse(folder, "workdir"), report=False)
   return Result(run.run(), run, temporary)

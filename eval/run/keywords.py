@@ -265,7 +265,7 @@ def _plain_classes(classes: Any) -> Any:
     UserError: without an order, as a set.
   """
   if isinstance(classes, (str, os.PathLike)) and paths.is_file(
-    paths.of(classes, "classes")
+    paths.parse(classes, "classes")
   ):
     return os.fspath(classes)
   if isinstance(classes, str) and classes in own_set.ORDERS:

@@ -106,7 +106,7 @@ class Plan:
     rules: dict[str, list[str]] = {}
     for label in self.models:
       rule = self.model(label).spec.geometry
-      words = geometry.in_words(rule, own.sizes, "corrupted whole; ")
+      words = geometry.describe(rule, own.sizes, "corrupted whole; ")
       rules.setdefault(words, []).append(label)
     return [
       f"{noun} of {words}" + f" ({', '.join(labels)})" * (len(rules) > 1)
@@ -118,7 +118,7 @@ class Plan:
     """What a crop by the data shows of one's own pictures; else empty."""
     own = sized(self.config.builder)
     return (
-      geometry.in_words(self._rule_of_data or "none", own.sizes) if own else ""
+      geometry.describe(self._rule_of_data or "none", own.sizes) if own else ""
     )
 
   @property
@@ -352,7 +352,7 @@ def _check_paths(data: spec_lib.Data) -> None:
   """Refuse addresses that nothing here opens."""
   for key in ("data_dir", "manual_dir", "frost_dir"):
     if getattr(data, key):
-      paths.of(getattr(data, key), f"config.data.{key}")
+      paths.parse(getattr(data, key), f"config.data.{key}")
   if data.data_dir:
     paths.check_records(data.data_dir, "config.data.data_dir")
 
@@ -380,7 +380,7 @@ def task_of(config: spec_lib.RunSpec) -> base.Task:
     config = config.replace_data("geometry", "")
   data = config.data
   if data.source not in _SOURCES:
-    raise errors.unknown("data.source", data.source, _SOURCES)
+    raise errors.unknown_error("data.source", data.source, _SOURCES)
   _check_set_kind(config)
   edition = config.builder.edition_of(data.geometry or "")
   return tasks.bind(config.written, edition)
@@ -440,7 +440,7 @@ def _check_codec(task: base.Task, builder: type[Builder]) -> None:
   if setting.fly and setting.codec not in task.fly_codecs:
     if setting.codec not in builder.CODECS:
       known = dict.fromkeys((*task.fly_codecs, *builder.CODECS))
-      unknown = errors.unknown("codec", setting.codec, known)
+      unknown = errors.unknown_error("codec", setting.codec, known)
       raise errors.UserError(f"config.data.codec: {unknown}")
     raise errors.UserError(
       f"config.data.codec: {setting.codec!r} cannot be made on the fly; use"
@@ -460,7 +460,7 @@ def _check_sets(plan: Plan) -> None:
     )
   for condition in plan.conditions:
     config, codec = plan.stored(condition)
-    with errors.begun("config.data"):
+    with errors.prefixed("config.data"):
       builder.config_of(config, **plan.options(codec))
 
 
@@ -665,12 +665,12 @@ def _check_train(label: str, recipe: spec_lib.Train) -> None:
       f"Model {label}: train.dataset: {recipe.dataset} is a test set, and models"
       " are never trained on it."
     )
-  with errors.begun(f"Model {label}: train.dataset"):
+  with errors.prefixed(f"Model {label}: train.dataset"):
     builder = datasets.builder_class(recipe.dataset)
   splits = (*builder.splits(), "all")
   for part in recipe.split.split("+"):  # `train[:10%]+test`, as TFDS reads it
     if part.partition("[")[0].strip() not in splits:
-      unknown = errors.unknown(f"split of {recipe.dataset}", part, splits)
+      unknown = errors.unknown_error(f"split of {recipe.dataset}", part, splits)
       raise errors.UserError(f"Model {label}: train.split: {unknown}")
 
 

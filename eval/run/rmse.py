@@ -129,7 +129,7 @@ def main(argv: Sequence[str]) -> None:
   """Measure, write and print."""
   command.no_arguments(argv)
   settings = flags.FLAGS
-  out = paths.of(settings.out, "--out")
+  out = paths.parse(settings.out, "--out")
   distances = measure(
     settings.dataset,
     conditions.PICTURES.resolve(settings.corruptions),

@@ -56,7 +56,7 @@ class Runner:
     """
     self.plan, self.workdir = plan, Workdir(workdir)
     self._repair, self._break_lock = repair, break_lock
-    self._shard, self._chosen = shard, shard.of(plan.cells)
+    self._shard, self._chosen = shard, shard.share(plan.cells)
     self._reports = report
     self._outcome: publish.Outcome | None = None
     self.mesh = devices.mesh()

@@ -56,12 +56,12 @@ def read(
     return _robustbench(key)
   if text in _STARTS:
     return subset.OfNames(text, (), f"{key}={text}", _STARTS[text])
-  path = paths.of(text, key)
+  path = paths.parse(text, key)
   if not path.exists():
     raise errors.UserError(
       f"{key}: got {text!r}, which is no file, and no name: {', '.join(NAMES)}."
     )
-  with errors.begun(key):
+  with errors.prefixed(key):
     data = _bytes(path)
   # What separates notes in a table does not stand in one.
   name = re.sub(r"[^\w.-]+", "_", pathlib.PurePosixPath(path.name).stem)

@@ -54,5 +54,5 @@ def get(name: str) -> type[base.Task]:
   name.
   """
   if name not in names():
-    raise errors.unknown("task", name, names())
+    raise errors.unknown_error("task", name, names())
   return registry.only_class(f"{__name__}.{name}", base.Task)

@@ -137,7 +137,7 @@ class Task(abc.ABC):
   canvas. per_model: each model is shown different inputs, see `show`. unit:
   what a model is shown, in words. has_pairs: `pairs` gives the true and the
   predicted classes. has_overlays: `overlays` gives boxes to draw.
-  averages_calibration: the table has means of the cells' calibration. own_keys:
+  averages_answers: the table has means of the cells' metrics of answers. own_keys:
   keys of the config's `data` that this task reads and others do not.
   corrupts: it has conditions besides clean; without, the data set holds the
   perturbations. has_label_maps: a `label_space` maps outputs to classes.
@@ -157,7 +157,7 @@ class Task(abc.ABC):
   unit: ClassVar[str] = "image"
   has_pairs: ClassVar[bool] = False
   has_overlays: ClassVar[bool] = False
-  averages_calibration: ClassVar[bool] = False
+  averages_answers: ClassVar[bool] = False
   corrupts: ClassVar[bool] = True
   own_keys: ClassVar[tuple[str, ...]] = ()
   has_label_maps: ClassVar[bool] = False
@@ -180,10 +180,16 @@ class Task(abc.ABC):
     (`severities` or `difficulties`).
 
     Raises:
-      UserError: an unknown name (with a suggestion) or level, or no name.
+      UserError: an unknown name (with a suggestion) or level, no name, or a
+        config of another program without the keys.
     """
     if not self.corrupts:
       return [Condition()]
+    for key in self.condition_keys():
+      if key not in self.setting.data:
+        raise errors.UserError(
+          f"config.data.{key}: missing; the task {self.facts.task} needs it."
+        )
     names, levels = (self.setting.data[key] for key in self.condition_keys())
     chosen = self.family.select(names, levels)
     return [c for c in chosen if c.name not in self.left_out]
@@ -324,7 +330,7 @@ class Task(abc.ABC):
     """Return everything that a table needs of a cell, reading its columns once."""
     rows = self.cell_rows(cell, columns, truth)
     out = Measured(rows, self.totals(columns), inputs=self.inputs(columns))
-    if not self.averages_calibration:
+    if not self.averages_answers:
       return out
     numbers, groups = reliability.numbers(columns, rows, self.facts.task)
     return dataclasses.replace(out, numbers=numbers, groups=groups)
@@ -404,7 +410,7 @@ class Task(abc.ABC):
       headlines = self.all_headlines(
         model.numbers, model.reference, model.trained_on
       )
-      if self.averages_calibration:
+      if self.averages_answers:
         headlines += reliability.headlines(model.numbers, self.family)
       out += model.over(headlines)
     return out

@@ -46,9 +46,9 @@ _LABELS = 64  # right classes that a picture may have
 class Classification(normalised_task.NormalisedTask):
   """The classification task: top-1 error of every cell; CE and mCE over them."""
 
-  facts = facts_lib.TaskFacts.of("classification")
+  facts = facts_lib.TaskFacts.for_task("classification")
   fly_codecs: tuple[str, ...] = predict.PICTURE_CODECS
-  averages_calibration = True
+  averages_answers = True
   own_keys = ("label_space",)
 
   def __init__(self, setting: base.Setting):
@@ -158,7 +158,7 @@ class Classification(normalised_task.NormalisedTask):
 
   @property
   def _several(self) -> bool:
-    row = natural_sets.by_set_name(self.setting.dataset)
+    row = natural_sets.row_of_set(self.setting.dataset)
     return row is not None and row.several
 
   def _right(self, columns: base.Columns) -> np.ndarray:

@@ -58,7 +58,7 @@ class FrameDetection(detection.Detection):
   perturbations.
   """
 
-  facts = facts_lib.TaskFacts.of("frame_detection")
+  facts = facts_lib.TaskFacts.for_task("frame_detection")
   set_kind = "frames"
   corrupts = False
   own_keys = ()
@@ -222,7 +222,7 @@ class FrameDetection(detection.Detection):
 
   def _sets(self, truth: checks.Truth) -> tuple[frame_boxes.Sets, np.ndarray]:
     """Return the sets, and the video of each: `[A]` texts."""
-    sets = frame_boxes.Sets.of(truth["images"])
+    sets = frame_boxes.Sets.from_images(truth["images"])
     names = {i["id"]: i["group_id"] for i in truth["images"]}
     anchors = np.array([names[a] for a in sets.candidates], np.str_)
     return sets, source_videos.video_ids(self.setting.dataset, anchors)

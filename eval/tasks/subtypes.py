@@ -43,7 +43,7 @@ _NAMED = 3  # absent subtypes that a note names
 class Subtypes(base.Task):
   """The task of accuracy on seen and unseen subtypes, and the gap between them."""
 
-  facts = facts_lib.TaskFacts.of("subtypes")
+  facts = facts_lib.TaskFacts.for_task("subtypes")
   set_kind = "subtypes"
   corrupts = False
   no_baseline = (
@@ -57,7 +57,7 @@ class Subtypes(base.Task):
       UserError: a limit.
     """
     super().__init__(setting)
-    known = datasets.known(setting.dataset)
+    known = datasets.class_or_unknown(setting.dataset)
     self._set: type[subtypes.Builder] = subtypes.Builder
     if issubclass(known, subtypes.Builder):
       self._set = known

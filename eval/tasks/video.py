@@ -43,7 +43,7 @@ _SAMPLINGS = ("dense", "uniform")
 class Video(base.Task):
   """The video task: accuracy of every cell; gamma_a and gamma_r over them."""
 
-  facts = facts_lib.TaskFacts.of("video")
+  facts = facts_lib.TaskFacts.for_task("video")
   family = conditions.VIDEOS
   model_kind = "video"
   set_kind = "videos"
@@ -54,7 +54,7 @@ class Video(base.Task):
   own_keys = ("views", "sampling", "groups")
   unit = "clip"
   has_pairs = True
-  averages_calibration = True
+  averages_answers = True
   no_baseline = (
     "Video has no baseline model, got {got}: gamma is relative to the model's own"
     " clean accuracy. Leave config.baseline empty."
@@ -76,7 +76,7 @@ class Video(base.Task):
     self._views = setting.data.get("views", 1)
     self._sampling = setting.data.get("sampling", "dense")
     if self._sampling not in _SAMPLINGS:
-      raise errors.unknown("data.sampling", self._sampling, _SAMPLINGS)
+      raise errors.unknown_error("data.sampling", self._sampling, _SAMPLINGS)
     if self._views < 1 or (self._sampling == "uniform" and self._views > 1):
       raise errors.UserError(
         "data.views must be at least 1, and 1 with uniform sampling; got"

@@ -36,5 +36,5 @@ def get(name: str) -> type[Method]:
     UserError: the name is unknown; the message suggests the nearest.
   """
   if name not in names():
-    raise errors.unknown("adaptation method", name, names())
+    raise errors.unknown_error("adaptation method", name, names())
   return importlib.import_module(f"{__name__}.{name}").METHOD

@@ -44,7 +44,7 @@ class Optimizer:
       return optax.adam(self.learning_rate)
     if self.kind == "sgd":
       return optax.sgd(self.learning_rate, self.momentum, self.nesterov)
-    raise errors.unknown("optimizer", self.kind, ("adam", "sgd"))
+    raise errors.unknown_error("optimizer", self.kind, ("adam", "sgd"))
 
 
 def published(model: Model) -> str:

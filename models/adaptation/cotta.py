@@ -52,7 +52,7 @@ class Cotta(base.Learner):
   def __post_init__(self) -> None:
     """Refuses an unknown loss."""
     if self.loss not in (None, *_LOSSES):
-      raise errors.unknown("loss of CoTTA", self.loss, _LOSSES)
+      raise errors.unknown_error("loss of CoTTA", self.loss, _LOSSES)
 
   def trained_paths(self, variables: Any) -> list[str]:
     """Return the paths of all parameters."""

@@ -117,7 +117,7 @@ class ExternalModel(Model):
         if _succeeds(call, dataclasses.replace(self, **change)):
           options = ", ".join(f"{key}={value}" for key, value in change.items())
           kind = "on_host" if self.on_host else "callable"
-          reason = f"{self.name}: {errors.of_user(error)}."
+          reason = f"{self.name}: {errors.user_fault(error)}."
           if isinstance(error, errors.UserError):
             reason = str(error)
           raise errors.UserError(
@@ -200,7 +200,7 @@ class Adapted(ExternalModel):
       if not (isinstance(error, _NOT_TRACEABLE) or "Tracer" in str(error)):
         raise
       raise errors.UserError(
-        f"{self.name} cannot be traced by JAX: {errors.of_user(error)}. It uses"
+        f"{self.name} cannot be traced by JAX: {errors.user_fault(error)}. It uses"
         " numpy or another framework, or depends on the numbers while it is"
         " traced. Wrap it with adapters.get('on_host')(function, spec), which"
         " passes it uint8 numpy arrays."
@@ -314,7 +314,7 @@ def reading_model(path: str | os.PathLike, what: str) -> Iterator[str]:
     raise errors.UserError(
       f"Got a {type(path).__name__}, expected the path of {what}."
     )
-  if not paths.of(path).exists():
+  if not paths.parse(path).exists():
     raise errors.UserError(f"{path}: no such file, expected {what}.")
   with refusing(path, what), paths.local_copy(path) as place:
     yield place
@@ -331,7 +331,7 @@ def refusing(path: str | os.PathLike, what: str) -> Iterator[None]:
     raise errors.UserError(f"{path}: {error}") from error
   except Exception as error:
     raise errors.UserError(
-      f"{path}: cannot be read as {what}: {errors.of_user(error)} The file is"
+      f"{path}: cannot be read as {what}: {errors.user_fault(error)} The file is"
       " damaged, or of another format or version."
     ) from error
 
@@ -352,7 +352,7 @@ def get(kind: str) -> Callable[..., Model]:
     UserError: the kind is unknown.
   """
   if kind not in names():
-    raise errors.unknown("kind of adapter", kind, names())
+    raise errors.unknown_error("kind of adapter", kind, names())
   adapt: Callable[..., Model] = importlib.import_module(
     f"{__name__}.{kind}"
   ).adapt
@@ -372,7 +372,7 @@ def get(kind: str) -> Callable[..., Model]:
       return model
     return adapt(thing, spec.with_classes(count), *args, **options)
 
-  return errors.at_the_door(adapted)
+  return errors.without_traceback(adapted)
 
 
 def _lacks_classes(spec: Any) -> bool:

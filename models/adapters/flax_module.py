@@ -57,7 +57,7 @@ def adapt(
         return module.apply(variables, batch, **options)
       except _TRAINING as error:
         raise errors.UserError(
-          f"{name} is in train mode: {errors.of_user(error)}. Pass the adapter"
+          f"{name} is in train mode: {errors.user_fault(error)}. Pass the adapter"
           " the arguments that the module's `__call__` takes for evaluation,"
           " e.g. `train=False` (`use_running_average=True`,"
           " `deterministic=True`)."

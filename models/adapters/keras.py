@@ -45,7 +45,9 @@ def adapt(
   try:
     import keras
   except ImportError as error:
-    raise errors.missing_package("keras", "keras", "A Keras model") from error
+    raise errors.missing_package_error(
+      "keras", "keras", "A Keras model"
+    ) from error
   if keras.backend.backend() != "jax":
     raise errors.UserError(
       f"Keras runs on {keras.backend.backend()}, expected jax: set"

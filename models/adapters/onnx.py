@@ -58,11 +58,11 @@ def adapt(
   """
   routes.check_route(route)
   if importlib.util.find_spec("onnx") is None:
-    raise errors.missing_package("onnx", "onnx", "An ONNX model")
+    raise errors.missing_package_error("onnx", "onnx", "An ONNX model")
   from models.adapters.onnx_graph import file
 
   with adapters.reading_model(path, "an ONNX model") as place:
-    with errors.begun(f"{path}: cannot be read as an ONNX model"):
+    with errors.prefixed(f"{path}: cannot be read as an ONNX model"):
       graph = file.read(place)
     model = _Model(str(path), place, graph, spec, name, channels_first)
     model.check()
@@ -162,12 +162,12 @@ class _Model:
       raise errors.UserError(
         f"{self.path}: {_unknown_text(unknown)}: use route='host' (onnxruntime)."
       )
-    with errors.begun(f"{self.path}: cannot be read as an ONNX model"):
+    with errors.prefixed(f"{self.path}: cannot be read as an ONNX model"):
       program = graph_lib.Program.from_graph(self.graph, output)
     dtype = self.source.dtype
 
     def run(variables: Any, pixels: jax.Array) -> jax.Array:
-      with errors.begun(self.path):
+      with errors.prefixed(self.path):
         return program(variables, pixels.astype(dtype))
 
     return Adapted(
@@ -213,7 +213,7 @@ class _Model:
     try:
       import onnxruntime
     except ImportError as error:
-      raise errors.missing_package(
+      raise errors.missing_package_error(
         "onnxruntime", "onnxruntime", "The host route of an ONNX model"
       ) from error
     # Without TensorRT, which would compile for minutes.

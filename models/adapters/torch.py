@@ -76,10 +76,12 @@ def adapt(
   try:
     import torch
   except ImportError as error:
-    raise errors.missing_package("torch", "torch", "A torch module") from error
+    raise errors.missing_package_error(
+      "torch", "torch", "A torch module"
+    ) from error
   routes.check_route(route)
   if dtype not in _DTYPES:
-    raise errors.unknown("dtype", dtype, _DTYPES)
+    raise errors.unknown_error("dtype", dtype, _DTYPES)
   modules.check(net)
   net = modules.unwrapped(net)
   if isinstance(spec, DetectorSpec):
@@ -180,7 +182,7 @@ def _numpy_function(net: Any, dtype: str) -> Callable[[np.ndarray], Any]:
     except Exception as error:  # whatever the module's own code raises
       raise errors.UserError(
         f"{type(net).__name__} fails on pixels of shape {batch.shape}:"
-        f" {errors.of_user(error)} Its spec and channels_first= determine the"
+        f" {errors.user_fault(error)} Its spec and channels_first= determine the"
         " shape."
       ) from error
     return modules.plain(given, _numpy)

@@ -143,7 +143,7 @@ def numpy_logits(name: str, answer: Any, rows: int, classes: int) -> np.ndarray:
   except (TypeError, ValueError, RuntimeError) as e:
     # Lists of unequal length; tensors of a device, or with a gradient.
     raise errors.UserError(
-      f"{_no_array(name, '', answer)} {errors.of_user(e)}"
+      f"{_no_array(name, '', answer)} {errors.user_fault(e)}"
     ) from e
   if array.dtype == np.object_:
     raise errors.UserError(_no_array(name, "", answer))

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
   from models.variables import Variables
 
 
-@errors.at_the_door
+@errors.without_traceback
 def load(
   name: str,
   checkpoint: str | os.PathLike[str],

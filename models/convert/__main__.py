@@ -39,7 +39,7 @@ def main(argv: Sequence[str]) -> None:
   if len(argv) != 4:
     raise app.UsageError("Name a model and two files: NAME FILE OUT.")
   settings = flags.FLAGS
-  out = paths.of(argv[3])
+  out = paths.parse(argv[3])
   located = sources.locate(argv[2])
   head = sources.locate(settings.head) if settings.head else None
   loaded = match.load(

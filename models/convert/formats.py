@@ -91,7 +91,7 @@ def metadata(checkpoint: str | os.PathLike[str]) -> Mapping[str, str]:
   Raises:
     UserError: its header is damaged.
   """
-  path = paths.of(checkpoint)
+  path = paths.parse(checkpoint)
   if path.suffix.lower() != ".safetensors" or not paths.is_file(path):
     return {}
   texts = _header(path).get("__metadata__") or {}
@@ -111,7 +111,7 @@ def training_note(checkpoint: str | os.PathLike[str], key: str) -> str:
     UserError: it is damaged.
     ImportError: its reader is not installed.
   """
-  path = paths.of(checkpoint)
+  path = paths.parse(checkpoint)
   if _READERS.get(path.suffix.lower()) is not _torch:
     return metadata(checkpoint).get(key, "")
   with paths.local_copy(path) as place:
@@ -155,7 +155,7 @@ def existing(checkpoint: str | os.PathLike[str]) -> epath.Path:
       f"Got {checkpoint!r} as a checkpoint, expected a path."
     )
   try:
-    path = paths.of(checkpoint).expanduser()
+    path = paths.parse(checkpoint).expanduser()
     if path.exists():
       return path
     linked = ""
@@ -341,7 +341,7 @@ def _load_torch(path: pathlib.Path) -> Any:
   try:
     import torch
   except ImportError as error:
-    raise errors.missing_package(
+    raise errors.missing_package_error(
       "torch",
       "convert",
       f"{path.name}, a torch checkpoint (or convert it once elsewhere to"

@@ -171,7 +171,9 @@ def _user_choice(
   if weights == model.spec.weights or not ways:
     return Declared()
   if weights not in ways:
-    raise errors.unknown(f"family of preprocessing of {origin}", weights, ways)
+    raise errors.unknown_error(
+      f"family of preprocessing of {origin}", weights, ways
+    )
   if len(ways[weights]) != 1:
     raise errors.UserError(
       f"{origin}: {weights}'s files with these names are prepared in"

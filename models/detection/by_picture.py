@@ -180,7 +180,7 @@ def _picture_array(
   except (TypeError, ValueError, RuntimeError) as e:
     # Lists of unequal length; tensors of a device, or with a gradient.
     raise errors.UserError(
-      f"{name} gave {key} that are no array: {errors.of_user(e)}"
+      f"{name} gave {key} that are no array: {errors.user_fault(e)}"
     ) from e
   if not array.size:
     return np.zeros((0, *axes), np.float32)

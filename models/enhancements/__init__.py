@@ -136,7 +136,7 @@ def get(name: str) -> Enhancement:
     UserError: the name is unknown; the message suggests the nearest one.
   """
   if name not in names():
-    raise errors.unknown("enhancement", name, names())
+    raise errors.unknown_error("enhancement", name, names())
   enhancement: Enhancement = importlib.import_module(
     f"{__name__}.{name}"
   ).ENHANCEMENT

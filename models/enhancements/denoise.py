@@ -64,7 +64,7 @@ def _library() -> Any:
     import pywt
     from skimage import restoration
   except ImportError as error:
-    raise errors.missing_package(
+    raise errors.missing_package_error(
       "scikit-image", "denoise", "Denoising"
     ) from error
   del pywt  # `estimate_sigma` needs it and says so only when it is called

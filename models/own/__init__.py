@@ -85,7 +85,7 @@ def from_user(
     raise _missing_error(name, str(error)) from error
   except Exception as error:
     raise errors.UserError(
-      f"{name}: its module fails when it is imported: {errors.of_user(error)}"
+      f"{name}: its module fails when it is imported: {errors.user_fault(error)}"
     ) from error
   if function not in module:
     raise _missing_error(name, f"{where} has no {function!r}")
@@ -104,7 +104,7 @@ def from_user(
       if not adapt or not _takes_anything(thing):
         raise errors.UserError(
           f"{name} fails when it is called without arguments:"
-          f" {errors.of_user(error)}"
+          f" {errors.user_fault(error)}"
         ) from error
   is_plain = callable(thing) and not {*_PARTS[1:]} & {*dir(thing)}
   if adapt and is_plain and not isinstance(thing, Model):

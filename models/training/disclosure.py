@@ -166,7 +166,7 @@ def read_checkpoint(text: str) -> Disclosure | None:
     UserError: it is damaged or of other weights, or it is gone from a training's
       workdir.
   """
-  _check_ended(paths.resolved(paths.of(text, "checkpoint")))
+  _check_ended(paths.resolved(paths.parse(text, "checkpoint")))
   names = {
     weights_file.FILE: "weights",
     weights_file.EMA_FILE: "weights_ema",
@@ -184,9 +184,7 @@ def read_checkpoint(text: str) -> Disclosure | None:
 
 
 def _check_ended(place: epath.Path) -> None:
-  """Refuse the state of an unfinished training, beside which nothing is
-  disclosed.
-  """
+  """Refuse the state of an unfinished training: nothing is disclosed yet."""
   for folder in (place, *place.parents):
     if folder.name == _STATES and disk.exists(folder.parent / _CONFIG):
       raise errors.UserError(

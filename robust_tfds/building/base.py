@@ -42,6 +42,8 @@ from etils import epath
 from robust_tfds import conditions, errors, own_corruptions
 from robust_tfds.building import (
   file_formats,
+  jpeg_feature,
+  movie_feature,
   own_set,
   pipelines,
   set_folder,
@@ -60,7 +62,7 @@ _MADE_WITH = "made_with"  # of the metadata
 _OWN = "own_corruption"  # of the metadata: sha256 of its file
 _AND = " and "
 # What encodes with loss, by codec.
-_ENCODERS = {"jpeg85": decoders.of_pictures, "h264": decoders.of_videos}
+_ENCODERS = {"jpeg85": decoders.picture_decoder, "h264": decoders.video_decoder}
 _SEEDED = re.compile(r"(?P<name>.+)_seed(?P<seed>\d+)")
 _frost_in_use: list[str | int] = []  # by this process: folder and version
 
@@ -295,15 +297,15 @@ class Builder(
         suggestion; or options that exclude each other.
     """
     if options:
-      raise errors.unknown(
+      raise errors.unknown_error(
         f"option of {cls.name}", next(iter(options)), ("codec", "geometry")
       )
     if not cls.CODECS:
       return cls._no_config(name, codec, geometry)
-    listed = cls._listed(name)
+    listed = cls._find_config(name)
     codec, geometry = codec or listed.codec, geometry or listed.geometry
     if codec not in cls.CODECS:
-      raise errors.unknown("codec", codec, cls.CODECS)
+      raise errors.unknown_error("codec", codec, cls.CODECS)
     cls._check_geometry(listed.condition, geometry)
     if listed.variant == SOURCE:
       changed = cls.changed(listed, geometry=geometry)
@@ -424,17 +426,14 @@ class Builder(
 
   def read_with(self) -> str:
     """Return what decodes a set's pixels here; '' for PNG, which decodes uniquely."""
-    # The sets' package imports this module.
-    from robust_tfds.datasets import jpeg_feature, movie_feature
-
     features = self.info.features.values()
     if any(isinstance(f, movie_feature.Movie) for f in features):
-      return decoders.of_videos()
+      return decoders.video_decoder()
     if not any(isinstance(f, jpeg_feature.Jpeg) for f in features):
       return ""
     if file_formats.is_array_record(self):
-      return decoders.of_pictures()
-    return decoders.of_tensorflow()
+      return decoders.picture_decoder()
+    return decoders.tensorflow_decoder()
 
   @classmethod
   def splits(cls) -> tuple[str, ...]:
@@ -533,7 +532,7 @@ class Builder(
     """
     embedded = self.MANUAL_DOWNLOAD_INSTRUCTIONS in (None, frost.INSTRUCTIONS)
     with self._lacking(manual_dir):
-      if manual_dir and not paths.of(manual_dir).is_dir():
+      if manual_dir and not paths.parse(manual_dir).is_dir():
         fault = f"{manual_dir}: there is no such folder"
         if embedded:
           raise errors.UserError(
@@ -686,7 +685,7 @@ class Builder(
   def _info(self) -> tfds.core.DatasetInfo:
     # A config that a user made has not been through `config_of`.
     if self.config.codec not in ("", *self.CODECS):
-      raise errors.unknown("codec", self.config.codec, self.CODECS)
+      raise errors.unknown_error("codec", self.config.codec, self.CODECS)
     self._check_own()
     return self.dataset_info_from_configs(
       features=tfds.features.FeaturesDict(
@@ -734,7 +733,7 @@ class Builder(
     """Return what names the decoder of the sources; None if files stay as they
     are.
     """
-    return None if self.config.codec == PUBLISHED else decoders.of_pictures
+    return None if self.config.codec == PUBLISHED else decoders.picture_decoder
 
   def _made_here(self, from_files: bool = True) -> str:
     """Return the programs besides this project that make a config's pixels, in
@@ -776,7 +775,7 @@ class Builder(
       return {self.SPLIT: map(self._to_example(), rows)}
     if self.config.condition.name == "frost":
       self._frost_dir = frost.find(dl_manager)
-      if self._by_beam():  # from where all workers can read
+      if self._uses_beam():  # from where all workers can read
         self._frost_dir = frost.copied(self._frost_dir, self._parts())
     by_split = self._shared_sources(dl_manager)
     if not all(by_split.values()):
@@ -814,14 +813,14 @@ class Builder(
   ) -> None:
     """Make the set's files in a folder that TFDS renames afterwards."""
     self.info.metadata.update({_MADE_WITH: "", **self.made_of()})
-    if self._by_beam():
-      self._make_by_beam(dl_manager, download_config)
+    if self._uses_beam():
+      self._make_with_beam(dl_manager, download_config)
     else:
       super()._download_and_prepare(dl_manager, download_config)
     if self._note:
       source_notes.write(self.data_path, self._note)
 
-  def _make_by_beam(self, dl_manager: Any, download_config: Any) -> None:
+  def _make_with_beam(self, dl_manager: Any, download_config: Any) -> None:
     splits = [
       pipelines.make(
         split,
@@ -844,7 +843,7 @@ class Builder(
     """Return the folder that a pipeline's workers share while the set is made."""
     return epath.Path(self.data_path) / pipelines.FOLDER
 
-  def _by_beam(self) -> bool:
+  def _uses_beam(self) -> bool:
     """Return whether a Beam pipeline makes the examples."""
     return self.beam and self.config.codec not in ("", PUBLISHED)
 
@@ -856,7 +855,7 @@ class Builder(
     if note is None:
       return
     manager = folders.Present(
-      paths.of(manual_dir).resolve(), f"{self._data_dir_root}/downloads"
+      paths.parse(manual_dir).resolve(), f"{self._data_dir_root}/downloads"
     )
     try:
       sources = self._shared_sources(manager)
@@ -875,7 +874,7 @@ class Builder(
 
   def _generate_examples(self, part: Any) -> Any:
     split, sources = part[0], part[1][: self.limit]
-    if self._by_beam():
+    if self._uses_beam():
       return pipelines.Split(
         sources, self._encoder(), self._to_example(), self.CHUNK
       )
@@ -911,19 +910,19 @@ class Builder(
     return ""
 
   @classmethod
-  def _listed(cls, name: str) -> Config:
+  def _find_config(cls, name: str) -> Config:
     """Return the config of a full name, or of a condition as users may write
     it.
     """
     seeded = _SEEDED.fullmatch(name)
     if seeded:
-      listed = cls._listed(seeded["name"])
+      listed = cls._find_config(seeded["name"])
       return dataclasses.replace(listed, seed=int(seeded["seed"]))
     by_name: Mapping[str, Config] = cls.builder_configs
     if name in by_name:
       return by_name[name]
     if cls.FAMILY is None:
-      raise errors.unknown("config", name, by_name)
+      raise errors.unknown_error("config", name, by_name)
     return by_name[cls.FAMILY.parse(name).config]
 
   @classmethod

@@ -49,7 +49,7 @@ def parse(options: Sequence[str]) -> Any:
       suggestion, or a value that it does not take.
   """
   if importlib.util.find_spec("apache_beam") is None:
-    raise errors.missing_package(
+    raise errors.missing_package_error(
       "apache-beam", "beam", "Building in a Beam pipeline"
     )
   from apache_beam.options import pipeline_options
@@ -57,13 +57,15 @@ def parse(options: Sequence[str]) -> Any:
   pairs = [o.removeprefix("--").partition("=")[::2] for o in options]
   runner = dict(pairs).get("runner", "")
   closed = runner.lower().removesuffix("runner") in _CLOSED
-  known = _known()
+  known = _options()
   flags = []
   for name, value in pairs:
     if name == "runner" and value.lower() in ("dask", "daskrunner"):
       value = _DASK
     if name not in known and closed:
-      raise errors.unknown("option of Beam's pipelines", name, sorted(known))
+      raise errors.unknown_error(
+        "option of Beam's pipelines", name, sorted(known)
+      )
     flags += _flag(name, value, known.get(name))
   said = io.StringIO()
   try:
@@ -79,7 +81,7 @@ def parse(options: Sequence[str]) -> Any:
   return parsed
 
 
-def _known() -> Mapping[str, argparse.Action]:
+def _options() -> Mapping[str, argparse.Action]:
   """Return every option of Beam and its installed runners by name."""
   from apache_beam.options import pipeline_options
 
@@ -121,7 +123,7 @@ def _check_runner(name: str | None) -> None:
     if name == _DASK:
       import distributed  # noqa: F401
   except ImportError as e:
-    raise errors.missing_package(
+    raise errors.missing_package_error(
       "dask's distributed", "dask", "Beam's runner=DaskRunner"
     ) from e
   try:

@@ -66,7 +66,7 @@ class Clock:
     self._say, self._said = say, time.monotonic()
 
   def counted(
-    self, rows: Iterable[Any], corruption: str, of: int
+    self, rows: Iterable[Any], corruption: str, total: int
   ) -> Iterator[Any]:
     """Yield the rows of one config, reporting progress now and then."""
     self._now, start = corruption, time.monotonic()
@@ -78,18 +78,18 @@ class Clock:
       self._spent[corruption] += now - start
       self._done[corruption] += 1
       start = now
-      self._tell(f"{number:,} of {of:,} examples", of - number, of)
+      self._tell(f"{number:,} of {total:,} examples", total - number, total)
 
-  def decoded(self, rows: Iterable[Any], of: int) -> Iterator[Any]:
+  def decoded(self, rows: Iterable[Any], total: int) -> Iterator[Any]:
     """Yield decoded sources, reporting progress now and then."""
     begin = time.monotonic()
     for number, row in enumerate(rows, 1):
       yield row
       now = time.monotonic()
       if now - self._said > _EVERY_S:
-        left = (now - begin) / number * (of - number)
+        left = (now - begin) / number * (total - number)
         self._line(
-          f"{number:,} of {of:,} sources decoded, {durations.text(left)} left"
+          f"{number:,} of {total:,} sources decoded, {durations.text(left)} left"
         )
 
   def left_s(self, here: int, each: int) -> float | None:
@@ -195,13 +195,13 @@ class BuildSession:
     self._say(f"preparing {name} in {os.fspath(place)}")
 
   def sources(
-    self, group: Hashable, listed: Callable[[], Mapping[str, Sequence[Any]]]
+    self, group: Hashable, find: Callable[[], Mapping[str, Sequence[Any]]]
   ) -> Mapping[str, Sequence[Any]]:
     """Return the sources of a group by split; they are listed on the first
     call.
     """
     if group not in self._listed:
-      self._listed[group] = listed()
+      self._listed[group] = find()
     return self._listed[group]
 
   def note(self, group: Hashable) -> source_notes.Note:
@@ -209,7 +209,7 @@ class BuildSession:
     if group not in self._notes:
       by_split = self._listed[group].values()
       listed = list(itertools.chain.from_iterable(by_split))
-      self._notes[group] = source_notes.of(listed)
+      self._notes[group] = source_notes.from_sources(listed)
     return self._notes[group]
 
   def decoded(

@@ -24,13 +24,13 @@ class Clean(
   OTHER_SPLITS = MappingProxyType({"train": 0})
   CODECS = ()
 
-  def _of_split(self, split: str) -> Sequence[pictures.Source]:
+  def _split_pictures(self, split: str) -> Sequence[pictures.Source]:
     """Return the pictures of a split; implemented by each set."""
     raise NotImplementedError
 
   def _sources(self, dl_manager: Any) -> Sequence[pictures.Source]:
     del dl_manager
-    return self._of_split(self.SPLIT)
+    return self._split_pictures(self.SPLIT)
 
   def _split_generators(self, dl_manager: Any) -> dict[str, Any]:
     del dl_manager
@@ -39,7 +39,7 @@ class Clean(
   def _generate_examples(
     self, split: str
   ) -> Iterator[tuple[str, dict[str, Any]]]:
-    for source in self._of_split(split):
+    for source in self._split_pictures(split):
       keys = base.example_keys(source.example_id)
       data = pictures.encode(source.picture.read(), pictures.RAW)
       yield (

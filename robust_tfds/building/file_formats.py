@@ -40,7 +40,7 @@ def default_format(data_dir: str | os.PathLike | None) -> str:
   return ARRAY_RECORD if paths.is_local(data_dir or "") else TFRECORD
 
 
-def of_others(builder: tfds.core.DatasetBuilder) -> str | None:
+def foreign_format(builder: tfds.core.DatasetBuilder) -> str | None:
   """Return the format for a set of another package; None for its own.
 
   If TensorFlow is installed it is TFDS's default, which its other readers
@@ -81,7 +81,7 @@ def check_loadable(name: str) -> None:
     MissingPackageError: TensorFlow is not installed.
   """
   if not _has_tensorflow():
-    refusal = errors.missing_package(
+    refusal = errors.missing_package_error(
       "TensorFlow", "tf", "robust_tfds.load gives a tf.data.Dataset and"
     )
     raise errors.MissingPackageError(
@@ -110,7 +110,7 @@ def rows(
     MissingPackageError: it is TFRecord, and TensorFlow is not installed.
   """
   if is_array_record(builder):
-    read, count = by_number(builder, split, decoders)
+    read, count = random_access(builder, split, decoders)
     yield from map(read, range(count))
     return
   tensorflow(builder)
@@ -123,7 +123,7 @@ def rows(
   yield from tfds.as_numpy(dataset)
 
 
-def by_number(
+def random_access(
   builder: tfds.core.DatasetBuilder, split: str, decoders: Any = None
 ) -> tuple[Callable[[int], dict[str, Any]], int]:
   """Return a function that reads an ArrayRecord example by number, and their
@@ -190,7 +190,7 @@ def _has_tensorflow() -> bool:
 def _without_tensorflow(
   builder: tfds.core.DatasetBuilder,
 ) -> errors.MissingPackageError:
-  return errors.missing_package(
+  return errors.missing_package_error(
     "TensorFlow", "tf", f"{os.fspath(builder.data_path)} (TFRecord files)"
   )
 

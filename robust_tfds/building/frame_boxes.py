@@ -58,7 +58,7 @@ class Sets:
   frame: dict[int, int]
 
   @classmethod
-  def of(cls, images: Sequence[Mapping[str, Any]]) -> Sets:
+  def from_images(cls, images: Sequence[Mapping[str, Any]]) -> Sets:
     """Create the sets of `truth(...)["images"]`, in the order of their anchors'
     paths.
 
@@ -98,7 +98,7 @@ def coco(examples: Iterable[Mapping[str, Any]]) -> Coco:
     UserError: see `truth`.
   """
   images, gt = _images_and_rows(examples)
-  sets = Sets.of(images)
+  sets = Sets.from_images(images)
   index = {image["id"]: -_APART for image in images}
   for place, of_set in enumerate(sets.candidates.values()):
     index |= {i: _APART * place + sets.frame[i] for i in of_set}
@@ -133,7 +133,7 @@ def truth(
       reviewed frame whose anchor is not among the examples.
   """
   images, rows = _images_and_rows(examples)
-  Sets.of(images)
+  Sets.from_images(images)
   if not rows:
     raise errors.UserError(
       "No frame has a box. Of ImageNet-Vid-Robust they are in ILSVRC's"

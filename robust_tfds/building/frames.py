@@ -34,8 +34,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from robust_tfds import conditions, errors
-from robust_tfds.building import base, geometry, pictures, source
-from robust_tfds.datasets import jpeg_feature
+from robust_tfds.building import base, geometry, jpeg_feature, pictures, source
 from robust_tfds.reading import pictures as files
 
 _NUMBERED = re.compile(r"(?P<before>.*?)(?P<number>\d+)(?P<after>\.\w+)")
@@ -162,9 +161,9 @@ class Builder(
     return variant or REVIEWED
 
   @classmethod
-  def _listed(cls, name: str) -> base.Config:
+  def _find_config(cls, name: str) -> base.Config:
     """Return the config `reviewed` (alias `clean`), `all`, or of a full name."""
-    return super()._listed(REVIEWED if name == conditions.CLEAN else name)
+    return super()._find_config(REVIEWED if name == conditions.CLEAN else name)
 
   def published_examples(self, split: str) -> int:
     """Return the number of reviewed frames; the papers do not count the others."""
@@ -253,12 +252,12 @@ def encode_chunk(frames: Sequence[Frame], *, rule: str) -> list[Row]:
   return rows
 
 
-def linf(one: np.ndarray, other: np.ndarray) -> float:
+def linf(image: np.ndarray, reference: np.ndarray) -> float:
   """Return the largest difference of two uint8 pictures, 1 for black against
   white.
   """
   # Unsigned differences wrap: the larger minus the smaller does not.
-  difference = np.maximum(one, other) - np.minimum(one, other)
+  difference = np.maximum(image, reference) - np.minimum(image, reference)
   return float(difference.max()) / 255
 
 

@@ -143,7 +143,7 @@ def apply(pixels: np.ndarray, rule: str) -> np.ndarray:
   return pixels[top:bottom, left:right][rows, columns]
 
 
-def in_words(
+def describe(
   rule: str, sizes: Collection[tuple[int, int]], before: str = ""
 ) -> str:
   """Return what a rule shows of pictures, for the screen.
@@ -153,9 +153,9 @@ def in_words(
     sizes: (height, width) of the pictures, px; empty if unknown.
     before: what is done to them before, in words.
 
-  >>> in_words("short128_crop112", [(48, 48), (400, 400)])
+  >>> describe("short128_crop112", [(48, 48), (400, 400)])
   '48 to 400 px: short side to 128, central 112 (76 % of the picture)'
-  >>> in_words("short32_crop32", [(32, 32)])
+  >>> describe("short32_crop32", [(32, 32)])
   '32 px: shown as stored'
   """
   parts, shares = _parse(rule), []
@@ -224,9 +224,9 @@ def _parse(rule: str) -> dict[str, Any]:
   return parts.groupdict()
 
 
-def _check_share(rule: str, part: int, of: int) -> None:
+def _check_share(rule: str, numerator: int, denominator: int) -> None:
   """Refuse shares above 1 or of nothing, and fractions not in lowest terms."""
-  if not 1 <= part <= of or math.gcd(part, of) > 1:
+  if not 1 <= numerator <= denominator or math.gcd(numerator, denominator) > 1:
     raise errors.UserError(
       f"Geometry {rule!r}: expected a share of the shorter side in lowest terms,"
       " above 0 and at most 1, e.g. centre7of8_224."
@@ -268,7 +268,7 @@ def decode(
       # The order of the two is not published for 16-bit grey.
       if convert_last and not border_px and not pictures.is_deep(picture):
         turned = pictures.upright(picture, turn)
-        return np.asarray(pictures.rgb(_of_its_mode(turned, rule), what))
+        return np.asarray(pictures.rgb(_apply_in_mode(turned, rule), what))
       pixels = np.asarray(pictures.upright(pictures.rgb(picture, what), turn))
       if border_px:
         pixels = pixels[border_px:-border_px, border_px:-border_px]
@@ -277,7 +277,7 @@ def decode(
       raise errors.UserError(f"{what}: {e}") from e
 
 
-def _of_its_mode(picture: Any, rule: str) -> Any:
+def _apply_in_mode(picture: Any, rule: str) -> Any:
   """Apply a rule to a PIL picture of 8 bits per value, keeping its mode.
 
   It works like Pillow's `crop` and `resize`: colours are weighted by their
@@ -324,16 +324,18 @@ def _fraction(
   return left, top, left + cw, top + ch
 
 
-def _centre(w: int, h: int, part: int, of: int) -> tuple[int, int, int, int]:
+def _centre(
+  w: int, h: int, numerator: int, denominator: int
+) -> tuple[int, int, int, int]:
   """Return (left, top, right, bottom) of a centre square.
 
   It is EfficientNet's crop: tensorflow/tpu, models/official/efficientnet,
   preprocessing.py, `_decode_and_center_crop`.
   """
-  side = min(w, h) * part // of
+  side = min(w, h) * numerator // denominator
   if not side:
     raise _SizeError(
-      f"{w} x {h} px are too few for a centre square of {part}/{of} of the"
+      f"{w} x {h} px are too few for a centre square of {numerator}/{denominator} of the"
       " shorter side. Remove the picture."
     )
   left, top = (w - side + 1) // 2, (h - side + 1) // 2

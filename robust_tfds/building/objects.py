@@ -38,11 +38,10 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from robust_tfds import conditions, errors
-from robust_tfds.building import base, pictures, scratch
+from robust_tfds.building import base, jpeg_feature, pictures, scratch
 from robust_tfds.building import source as source_lib
 from robust_tfds.building.sources import frost
 from robust_tfds.coco import rle
-from robust_tfds.datasets import jpeg_feature
 
 # px. Annotators' boxes may end a little outside: rounded coordinates, VOC's
 # 1-based ones. They are taken as they are, as pycocotools takes them.
@@ -259,14 +258,14 @@ def normalised(
   x, y, width, height = box
   rows, columns = size
 
-  def part(value: float, whole: int) -> float:
-    return float(min(max(value / whole, 0.0), 1.0))
+  def fraction(value: float, length: int) -> float:
+    return float(min(max(value / length, 0.0), 1.0))
 
   return tfds.features.BBox(
-    ymin=part(y, rows),
-    xmin=part(x, columns),
-    ymax=part(y + height, rows),
-    xmax=part(x + width, columns),
+    ymin=fraction(y, rows),
+    xmin=fraction(x, columns),
+    ymax=fraction(y + height, rows),
+    xmax=fraction(x + width, columns),
   )
 
 

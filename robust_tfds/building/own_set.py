@@ -126,7 +126,7 @@ class OwnSet(abc.ABC):
   def files(self) -> Sequence[source.File]:
     """Return every example's file: `name` is its id; sorted by it, listed once."""
 
-  def noted(self, file: source.File) -> Sequence[str]:
+  def file_notes(self, file: source.File) -> Sequence[str]:
     """Return what a run prints about a file, counted over files, in words."""
     del file
     return ()
@@ -181,7 +181,7 @@ class OwnSet(abc.ABC):
     return seen, dict(sorted(faults.items()))
 
   def _decoded(self, file: source.File) -> None:
-    self.noted(file)
+    self.file_notes(file)
     self.decode(file)
 
   def _refuse(self, faults: Mapping[str, str], count: int) -> None:
@@ -246,7 +246,7 @@ class OwnSet(abc.ABC):
       UserError: one file in two classes, or a file that cannot be read.
     """
     files = self.files()
-    seen, faults = self._each(self.noted, files)
+    seen, faults = self._each(self.file_notes, files)
     self._refuse(faults, len(files))
     noted = collections.Counter(itertools.chain(*seen))
     with concurrent.futures.ThreadPoolExecutor(_READERS) as pool:

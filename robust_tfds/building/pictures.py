@@ -16,9 +16,8 @@ from typing import Any, ClassVar, Protocol, cast
 import numpy as np
 
 from robust_tfds import conditions, errors
-from robust_tfds.building import base, geometry, scratch, source
+from robust_tfds.building import base, geometry, jpeg_feature, scratch, source
 from robust_tfds.building.sources import frost
-from robust_tfds.datasets import jpeg_feature
 
 RAW, JPEG85 = "raw", "jpeg85"
 _BATCH = 32
@@ -107,7 +106,7 @@ class Builder(
     return example
 
 
-def of_files(
+def sources_from_files(
   files: Iterable[source.File], rule: str = "", **options: Any
 ) -> list[Source]:
   """Return the sources of labelled files; other arguments as for
@@ -198,7 +197,7 @@ def encode(image: np.ndarray, codec: str) -> bytes:
   from PIL import Image
 
   if codec not in (RAW, JPEG85):
-    raise errors.unknown("codec of pictures", codec, (RAW, JPEG85))
+    raise errors.unknown_error("codec of pictures", codec, (RAW, JPEG85))
   out = io.BytesIO()
   picture = Image.fromarray(np.asarray(image))
   if codec == RAW:

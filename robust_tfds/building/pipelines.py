@@ -260,12 +260,12 @@ def prepared(
     template=template,
     shard_config=shard_config,
   )
-  ordered = in_order(split.sources, template.split)
+  ordered = write_order(split.sources, template.split)
   places = _write_index(job.folder, build_session.split(ordered, per_part))
   return job, places
 
 
-def in_order(sources: Sequence[Any], salt: str) -> list[Any]:
+def write_order(sources: Sequence[Any], salt: str) -> list[Any]:
   """Return sources in the order in which TFDS writes their examples.
 
   Args:

@@ -21,8 +21,7 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from robust_tfds import conditions, movies
-from robust_tfds.building import base, geometry, pictures
-from robust_tfds.datasets import movie_feature
+from robust_tfds.building import base, geometry, movie_feature, pictures
 from robust_tfds.reading import videos as video_files
 
 PNG, H264, PUBLISHED = "png", "h264", base.PUBLISHED

@@ -49,15 +49,15 @@ class Note:
   examples: str
   blocks: Mapping[str, int]
 
-  def first_other(self, other: Note) -> int | None:
+  def first_difference(self, now: Note) -> int | None:
     """Return the first example that differs; None if all are equal."""
-    ours, theirs = self._checksums(), other._checksums()
+    ours, theirs = self._checksums(), now._checksums()
     count = min(len(ours), len(theirs))
     differing = set(np.flatnonzero(ours[:count] != theirs[:count]).tolist())
     differing |= {
       int(i)
       for i, value in self.blocks.items()
-      if other.blocks.get(i, value) != value
+      if now.blocks.get(i, value) != value
     }
     if not differing and len(ours) != len(theirs):
       return count
@@ -79,7 +79,7 @@ class _Stored(TypedDict):
   blocks: dict[str, int]
 
 
-def of(sources: Sequence[Part]) -> Note:
+def from_sources(sources: Sequence[Part]) -> Note:
   """Create the note of clean examples before decoding."""
   remote = {
     file.path
@@ -113,7 +113,7 @@ def read(folder: str | os.PathLike) -> Note | None:
   Raises:
     UserError: it is damaged.
   """
-  path = paths.of(folder) / NAME
+  path = paths.parse(folder) / NAME
   if not path.exists():
     return None
   stored = reading.records(reading.json_file(path), _Stored, str(path))
@@ -133,8 +133,8 @@ def compare(
     UserError: the message names the first example that differs, or their
       number.
   """
-  now = of(sources)
-  number = then.first_other(now)
+  now = from_sources(sources)
+  number = then.first_difference(now)
   if number is None:
     return
   count = then.count()

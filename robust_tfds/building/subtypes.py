@@ -96,17 +96,17 @@ def example(row: pictures.Row) -> tuple[str, dict[str, Any]]:
 
 
 def absent_in_words(
-  absent: Mapping[str, list[str]], of: Any, *, named: int | None = None
+  absent: Mapping[str, list[str]], subtypes_of: Any, *, named: int | None = None
 ) -> list[str]:
   """Return a clause for each split with missing subtypes.
 
   Args:
     absent: split -> its subtypes without a picture.
-    of: split -> all of its subtypes.
+    subtypes_of: split -> all of its subtypes.
     named: how many are named; None: all.
   """
   return [
-    f"{len(names):,} of {len(of(split)):,} subtypes of {split} have no picture:"
+    f"{len(names):,} of {len(subtypes_of(split)):,} subtypes of {split} have no picture:"
     f" {', '.join(names[:named])}"
     + (" and others" if named and len(names) > named else "")
     for split, names in absent.items()

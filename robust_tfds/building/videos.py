@@ -19,9 +19,8 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from robust_tfds import conditions, errors, movies
-from robust_tfds.building import base, scratch
+from robust_tfds.building import base, movie_feature, scratch
 from robust_tfds.building import source as source_lib
-from robust_tfds.datasets import movie_feature
 from robust_tfds.reading import decoders
 from robust_tfds.reading import videos as video_files
 
@@ -123,7 +122,7 @@ class Builder(
 
   def _decoder(self) -> Callable[[], str] | None:
     """Return what names PyAV's version, if videos are decoded."""
-    return decoders.of_videos if self._decodes() else None
+    return decoders.video_decoder if self._decodes() else None
 
   def _decodes(self) -> bool:
     return self.config.variant != base.SOURCE
@@ -235,7 +234,7 @@ def perturbed(
       frames, condition.name, condition.level, fps
     )
   else:
-    yield from _in_parts(_frames(data), condition, edition, key)
+    yield from _perturb_parts(_frames(data), condition, edition, key)
 
 
 def frame_count(video: Video) -> int:
@@ -245,7 +244,7 @@ def frame_count(video: Video) -> int:
   return video.shape[0]
 
 
-def _in_parts(
+def _perturb_parts(
   frames: Iterator[np.ndarray],
   condition: conditions.Condition,
   edition: str,
@@ -273,8 +272,8 @@ def clip_numbers(
   fps: float,
   frames: int,
   rate: int,
-  at: np.ndarray,
-  of: int = 1,
+  starts: np.ndarray,
+  parts: int = 1,
 ) -> np.ndarray:
   """Return the frame numbers of some clips of a video, placed like
   PySlowFast's.
@@ -283,16 +282,16 @@ def clip_numbers(
 
   Args:
     rate: stride between a clip's frames at 30 fps.
-    at: `[clips]` in 0..of, where each clip starts in the remaining length of
+    starts: `[clips]` in 0..parts, where each clip starts in the remaining length of
       the video.
-    of: number of parts of that length.
+    parts: number of parts of that length.
 
   Returns:
     int64 `[clips, frames]`, in 0..num_frames-1; short videos repeat their last
     frame.
   """
   span = rate * frames / _NATIVE_FPS * fps
-  start = max(num_frames - span, 0) * at / of
+  start = max(num_frames - span, 0) * starts / parts
   numbers = np.linspace(start, start + span - 1, frames, axis=1)
   return np.clip(numbers, 0, num_frames - 1).astype(np.int64)
 

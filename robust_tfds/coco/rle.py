@@ -275,7 +275,7 @@ def from_polygons(
   try:
     from pycocotools import mask as coco
   except ImportError as e:
-    raise errors.missing_package(
+    raise errors.missing_package_error(
       "pycocotools", "detection", "Making masks of polygons"
     ) from e
   parts = coco.frPyObjects([list(map(float, p)) for p in polygons], *size)

@@ -34,7 +34,7 @@ from robust_tfds.corruptions.video import (
 )
 
 
-@errors.at_the_door
+@errors.without_traceback
 def register(source: str | os.PathLike[str]) -> str:
   """Register a corruption of your own in this process, as set `own`.
 

@@ -98,12 +98,12 @@ def _layout(shape: tuple[int, ...], batch: bool) -> str:
   return ""
 
 
-def as_given(result: jax.Array, given: object) -> Image:
+def like_input(result: jax.Array, image: object) -> Image:
   """Return a result as NumPy where NumPy, or a list, was given.
 
   A writable copy; traced results stay, and JAX arrays of JAX arrays.
   """
-  if isinstance(given, jax.Array) or isinstance(result, jax.core.Tracer):
+  if isinstance(image, jax.Array) or isinstance(result, jax.core.Tracer):
     return result
   return np.array(result)
 

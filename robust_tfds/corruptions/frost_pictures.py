@@ -97,7 +97,7 @@ def use_folder(
     UserError: a picture is not the published one, or with
       `allow_other_pictures` cannot be read or has another size.
   """
-  chosen = None if folder is None else paths.of(folder).expanduser()
+  chosen = None if folder is None else paths.parse(folder).expanduser()
   if chosen is not None:
     _check(chosen, allow_other_pictures)
     if allow_other_pictures:
@@ -131,7 +131,7 @@ def check(
     UserError: a picture is not the published one.
   """
   if frost_dir:
-    _check(paths.of(frost_dir).expanduser(), False)
+    _check(paths.parse(frost_dir).expanduser(), False)
   else:
     folder(manual_dir)
 
@@ -174,8 +174,8 @@ def folder(manual_dir: str | os.PathLike | None = None) -> epath.Path:
   manual = manual_dir or _choice.manual_dir
   place = (
     _choice.folder
-    or (paths.of(named, VARIABLE) if named else None)
-    or (_there(paths.of(manual) / _FOLDER) if manual else None)
+    or (paths.parse(named, VARIABLE) if named else None)
+    or (_there(paths.parse(manual) / _FOLDER) if manual else None)
     or _there(_cached())
     or _installed()
   )
@@ -208,7 +208,7 @@ def take(source: str | os.PathLike) -> epath.Path:
     UserError: it does not hold all six pictures, so nothing is written; or it
       is no archive, or a damaged one.
   """
-  place = paths.of(source).expanduser()
+  place = paths.parse(source).expanduser()
   if place.is_dir():
     files = (
       (name, paths.read_bytes(whole))
@@ -304,7 +304,7 @@ def _installed() -> epath.Path | None:
     return None
   for file in files:
     if file.name == USED[0]:
-      return paths.of(os.fspath(file.locate())).parent
+      return paths.parse(os.fspath(file.locate())).parent
   return None
 
 

@@ -278,7 +278,7 @@ def check_edition(name: str, edition: str, needs: str) -> None:
     return
   known, variant = picture(name).severities, spec.edition(edition)
   for unknown in set(known) - set(spec.EDITIONS):
-    raise errors.unknown(
+    raise errors.unknown_error(
       f"edition in SEVERITIES of {name}", unknown, spec.EDITIONS
     )
   if not set(known) & {variant.name, *variant.parents}:

@@ -95,7 +95,7 @@ def edition(name: str) -> Edition:
   none.
   """
   if not isinstance(name, str) or name not in EDITIONS:
-    raise errors.unknown("edition", name, EDITIONS)
+    raise errors.unknown_error("edition", name, EDITIONS)
   return EDITIONS[name]
 
 
@@ -149,7 +149,7 @@ def severity(value: object) -> int | jax.Array:
     if value.shape or not jnp.issubdtype(value.dtype, jnp.integer):
       raise _no_severity(f"a traced {value.dtype}{list(value.shape)}")
     return value
-  number = conditions.whole(value)
+  number = conditions.whole_number(value)
   if number is None:
     raise _no_severity(repr(value))
   if number == 0:

@@ -38,7 +38,7 @@ def check(name: str, edition: str, needs: str) -> None:
     own = own_corruptions.get(name)
     raise errors.UserError(
       f"{own.source if own else name}: {name} fails on a picture that was made to"
-      f" try it (edition {edition!r}): {errors.of_user(e)}. Mend the file."
+      f" try it (edition {edition!r}): {errors.user_fault(e)}. Mend the file."
     ) from e
 
 

@@ -13,6 +13,7 @@ from robust_tfds.building import base, file_formats
 from robust_tfds.building import beam_options as beam_options_lib
 from robust_tfds.building.build_session import BuildSession
 from robust_tfds.conditions import Family
+from robust_tfds.datasets import training
 from robust_tfds.storage import paths
 
 PUBLISHED = base.PUBLISHED
@@ -48,12 +49,9 @@ def builder_class(
     registration.builder_class(name)
   if is_registered(name):
     return base.REGISTERED[name]
-  # Its sources import the package of builders, which imports this one.
-  from robust_tfds.datasets import training
-
   if isinstance(name, str) and name in training.ROWS:
     return training.builder_class(name)
-  raise errors.unknown("dataset", name, [*names(), *base.REGISTERED])
+  raise errors.unknown_error("dataset", name, [*names(), *base.REGISTERED])
 
 
 def is_registered(name: object) -> bool:
@@ -77,7 +75,7 @@ class Unknown(base.Builder, skip_registration=True):
     del example_id, frame
 
 
-def known(name: str) -> type[base.Builder]:
+def class_or_unknown(name: str) -> type[base.Builder]:
   """What is known of a set whatever its name: `builder_class`, else `Unknown`."""
   return builder_class(name) if name in names() else Unknown
 
@@ -88,11 +86,11 @@ def spelled(name: str) -> str:
   >>> spelled("ImageNet-C"), spelled("pets")
   ('imagenet_c', '')
   """
-  return _by_letters().get(letters(name), "")
+  return _name_by_letters().get(letters(name), "")
 
 
 @functools.cache
-def _by_letters() -> dict[str, str]:
+def _name_by_letters() -> dict[str, str]:
   return {letters(name): name for name in names()}
 
 
@@ -138,7 +136,7 @@ def classes(name: str) -> int:
   >>> classes("imagenet_c"), classes("mine")
   (1000, 0)
   """
-  listed = known(name).CLASSES
+  listed = class_or_unknown(name).CLASSES
   return listed if isinstance(listed, int) else len(listed)
 
 
@@ -151,7 +149,7 @@ def published_codec(name: str) -> str:
   >>> published_codec("imagenet_c"), published_codec("cifar10_c")
   ('jpeg85', '')
   """
-  listed = known(name).CODECS
+  listed = class_or_unknown(name).CODECS
   lossy = [c for c in listed if c in _LOSSY]
   return lossy[0] if lossy and PUBLISHED in listed else ""
 
@@ -195,10 +193,10 @@ def builder(
   if data_dir is not None:
     paths.check_records(data_dir)
   if not isinstance(config, str):
-    raise errors.unknown("config", config, cls.builder_configs)
+    raise errors.unknown_error("config", config, cls.builder_configs)
   text = config.replace("/", "_") or cls.DEFAULT_BUILDER_CONFIG_NAME or ""
   if file_format not in (None, *file_formats.FORMATS):
-    raise errors.unknown("file format", file_format, file_formats.FORMATS)
+    raise errors.unknown_error("file format", file_format, file_formats.FORMATS)
   if file_format == file_formats.ARRAY_RECORD and not paths.is_local(
     data_dir or ""
   ):
@@ -290,7 +288,7 @@ def prepare_all(
   builders = [builder(name, c, data_dir=data_dir, **options) for c in configs]
   _check_manual_dir(manual_dir)
   download = tfds.download.DownloadConfig(
-    manual_dir=os.fspath(paths.of(manual_dir).resolve())
+    manual_dir=os.fspath(paths.parse(manual_dir).resolve())
     if manual_dir
     else None,
     max_examples_per_split=limit,
@@ -381,7 +379,7 @@ def prepared_examples(
   return splits[split].num_examples if split in splits else None
 
 
-@errors.at_the_door
+@errors.without_traceback
 def load(name: str, **kwargs: Any) -> Any:
   """`tfds.load` that also takes `dataset/corruption/severity`.
 
@@ -390,7 +388,7 @@ def load(name: str, **kwargs: Any) -> Any:
     MissingPackageError: TensorFlow is not installed; names `tfds.data_source`.
   """
   if not isinstance(name, str):
-    raise errors.unknown("dataset", name, names())
+    raise errors.unknown_error("dataset", name, names())
   dataset, _, text = name.partition("/")
   cls = builder_class(dataset)
   config = cls.config_of(text.replace("/", "_")) if text else None
@@ -410,7 +408,7 @@ def _check_count(name: str, value: int) -> None:
 
 
 def _check_manual_dir(folder: str | os.PathLike | None) -> None:
-  if folder and paths.is_file(paths.of(folder)):
+  if folder and paths.is_file(paths.parse(folder)):
     raise errors.UserError(
       f"{folder}: the manual dir is a file; name the folder that it lies in."
     )

@@ -49,10 +49,10 @@ class Row:
   boxes: bool = False
 
 
-def _numbered(listed: Callable[..., Any], folder: Any) -> Any:
-  """Of the official splits whose lists are there."""
-  of = functools.partial(listed, folder, kind=TRAIN)
-  return split_lists.by_split(of, _LISTS)
+def _numbered(find: Callable[..., Any], folder: Any) -> Any:
+  """Return the sources of the official splits whose lists are present."""
+  training = functools.partial(find, folder, kind=TRAIN)
+  return split_lists.present_splits(training, _LISTS)
 
 
 ROWS: Mapping[str, Row] = {

@@ -54,7 +54,7 @@ def members(
       measure. Begins with the archive and the member.
   """
   archive = _checked(path)
-  read = _listed_zip if _is_zip(archive) else tar_files.listed
+  read = _listed_zip if _is_zip(archive) else tar_files.list_members
   yield from read(archive, belongs or _all)
 
 
@@ -79,7 +79,7 @@ def data(member: Member) -> bytes:
   """
   if member.offset is None:
     return _data_of_zip(member)
-  return tar_files.at_offset(member)
+  return tar_files.member_data(member)
 
 
 def gunzipped(path: str | os.PathLike) -> bytes:
@@ -106,7 +106,7 @@ def extract(path: str | os.PathLike, folder: str | os.PathLike) -> epath.Path:
     UserError: as `members`.
     OSError: no room, or the folder cannot be written.
   """
-  whole = paths.of(folder)
+  whole = paths.parse(folder)
   if not paths.is_local(whole):
     if not (whole / _COMPLETE).exists():
       _unpack(path, whole)
@@ -155,7 +155,7 @@ def _all(name: str) -> bool:
 def _listed_zip(
   path: str, belongs: Callable[[str], bool]
 ) -> Iterator[members_lib.Member]:
-  """The files of a zip that belong to what is read; as `tar_files.listed`."""
+  """The files of a zip that belong to what is read; as `tar_files.list_members`."""
   names: set[str] = set()
   fault: errors.UserError | None = None
   for entry in _opened(path).infolist():

@@ -7,7 +7,7 @@ measured is in docs/evidence/ROBUST_INPUT.md.
 from robust_tfds.reading import videos
 
 
-def of_pictures() -> str:
+def picture_decoder() -> str:
   """Pillow and its JPEG: `Pillow 13.0.0, libjpeg-turbo 3.2.0`."""
   from PIL import features
 
@@ -16,14 +16,14 @@ def of_pictures() -> str:
   return f"Pillow {features.version('pil')}, {jpeg}"
 
 
-def of_tensorflow() -> str:
+def tensorflow_decoder() -> str:
   """What reads JPEG sets in tf.data: `TensorFlow 2.21.0`."""
   import tensorflow as tf
 
   return f"TensorFlow {tf.__version__}"
 
 
-def of_videos() -> str:
+def video_decoder() -> str:
   """`PyAV 18.1.0, FFmpeg 8.1.2`.
 
   Raises:

@@ -90,16 +90,16 @@ class Walk:
           stem, _ = os.path.splitext(entry.name)
           before = stems.setdefault(stem, entry.name)
           if before != entry.name and not self.same_stem:
-            both = f"{shown(before)} and {shown(entry.name)}"
-            self.same_stem = f"{both} in {shown(folder)}"
-          yield paths.of(entry.path)
+            both = f"{printable(before)} and {printable(entry.name)}"
+            self.same_stem = f"{both} in {printable(folder)}"
+          yield paths.parse(entry.path)
       folders += reversed(below)
 
   def _entries(self, folder: str) -> Sequence[paths.AnyEntry]:
     try:
       return paths.scan(folder)
     except OSError as e:
-      self.faults.append(f"{shown(folder)}: cannot be read: {e.strerror}.")
+      self.faults.append(f"{printable(folder)}: cannot be read: {e.strerror}.")
       return []
 
   def _kind(self, entry: paths.AnyEntry) -> str:
@@ -109,14 +109,14 @@ class Walk:
       return ""
     if not _is_utf8(entry.name):
       self.faults.append(
-        f"{shown(entry.path)}: the name is not UTF-8. Rename it."
+        f"{printable(entry.path)}: the name is not UTF-8. Rename it."
       )
       return ""
     suffix = os.path.splitext(entry.name)[1].lower()
     try:
       if not self.outside and entry.is_symlink() and self._leads_out(entry):
         self.faults.append(
-          f"{shown(entry.path)}: a link out of {shown(self.root)}. Copy what it"
+          f"{printable(entry.path)}: a link out of {printable(self.root)}. Copy what it"
           " leads to, or remove it."
         )
         return ""
@@ -127,7 +127,7 @@ class Walk:
     except OSError:  # a link to itself, or into a folder that is locked
       pass
     if suffix in self.extensions or (entry.is_symlink() and not suffix):
-      self.faults.append(f"{shown(entry.path)}: {_no_file(entry.path)}")
+      self.faults.append(f"{printable(entry.path)}: {_no_file(entry.path)}")
     else:
       self.other_types[suffix] += 1
     return ""
@@ -176,7 +176,7 @@ def _no_file(path: str) -> str:
   return "not a file. Remove it."
 
 
-def shown(path: str | os.PathLike) -> str:
+def printable(path: str | os.PathLike) -> str:
   """A path as one line of text that every screen can print."""
   text = os.fspath(path)
   if text.isprintable():

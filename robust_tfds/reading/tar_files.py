@@ -33,7 +33,7 @@ _open = threading.local()
 _BROKEN = (tarfile.TarError, EOFError, OSError, zlib.error)
 
 
-def listed(
+def list_members(
   path: str, belongs: Callable[[str], bool]
 ) -> Iterator[members.Member]:
   """The plain files of a tar that belong to what is read, in its order.
@@ -51,7 +51,7 @@ def listed(
       " it with gunzip."
     )
   state = paths.state(path)
-  index = tar_index.known(path, state)
+  index = tar_index.find(path, state)
   entries = index.entries() if index else _indexed(path, state)
   for entry in _ours(path, entries, belongs):
     yield members.Member(
@@ -75,8 +75,8 @@ def contents(
   """As `listed`, with the bytes of each member; of a `.tar.gz` too."""
   if not is_gzip(path):
     with paths.opened(path) as archive:
-      for member in listed(path, belongs):
-        yield member, at_offset(member, archive)
+      for member in list_members(path, belongs):
+        yield member, member_data(member, archive)
     return
   packed = paths.state(path).size
   with (
@@ -97,7 +97,7 @@ def contents(
       yield member, data
 
 
-def at_offset(member: members.Member, file: IO[bytes] | None = None) -> bytes:
+def member_data(member: members.Member, file: IO[bytes] | None = None) -> bytes:
   """A member's bytes, from its plain tar; `file` is that archive, if open.
 
   Raises:
@@ -105,9 +105,9 @@ def at_offset(member: members.Member, file: IO[bytes] | None = None) -> bytes:
   """
   if file is None:
     if not paths.is_local(member.archive):
-      return at_offset(member, _open_archive(member))
+      return member_data(member, _open_archive(member))
     with open(member.archive, "rb") as file:
-      return at_offset(member, file)
+      return member_data(member, file)
   file.seek(member.offset or 0)
   data = file.read(member.size)
   if len(data) != member.size:

@@ -86,7 +86,7 @@ _indices: collections.OrderedDict[_Key, Index] = collections.OrderedDict()
 _lock = threading.Lock()
 
 
-def known(archive: str, state: paths.State) -> Index | None:
+def find(archive: str, state: paths.State) -> Index | None:
   """The index of an archive in one state; None if it was not walked over yet."""
   with _lock:
     index = _indices.get((archive, state))
@@ -138,12 +138,12 @@ def _keep(archive: str, state: paths.State, index: Index) -> None:
       _indices.popitem(last=False)
 
 
-def _beside(archive: str) -> str:
+def _neighbour_path(archive: str) -> str:
   folder, slash, name = archive.rpartition("/")
   return f"{folder}{slash}.{name}.index.npz"
 
 
-def _in_cache(archive: str) -> str:
+def _cache_path(archive: str) -> str:
   base = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
   name = hashlib.sha256(os.fspath(paths.resolved(archive)).encode()).hexdigest()
   return os.path.join(base, "robust_tfds", "tar_indices", f"{name}.npz")
@@ -160,7 +160,7 @@ def _write(archive: str, state: paths.State, index: Index) -> None:
     archive=_facts(state),
     checksum=np.array(index.checksum()),
   )
-  for path in (_beside(archive), _in_cache(archive)):
+  for path in (_neighbour_path(archive), _cache_path(archive)):
     with contextlib.suppress(OSError):
       paths.write_bytes(path, out.getvalue())
       return
@@ -172,9 +172,9 @@ def _facts(state: paths.State) -> np.ndarray:
 
 
 def _read(archive: str, state: paths.State) -> Index | None:
-  for path in (_beside(archive), _in_cache(archive)):
+  for path in (_neighbour_path(archive), _cache_path(archive)):
     with paths.os_errors(path):
-      if not paths.of(path).exists():
+      if not paths.parse(path).exists():
         continue
     try:
       index = _checked(path, state)

@@ -184,7 +184,7 @@ def opened(video: Video) -> Iterator[Any]:
     FileNotFoundError: no such file.
   """
   av = pyav()
-  if not isinstance(video, bytes) and not paths.of(video).exists():
+  if not isinstance(video, bytes) and not paths.parse(video).exists():
     raise FileNotFoundError(f"No video at {os.fspath(video)}.")
   try:
     with (
@@ -229,7 +229,7 @@ def pyav() -> Any:
   try:
     import av
   except ImportError as e:
-    raise errors.missing_package("PyAV", "video", "Reading videos") from e
+    raise errors.missing_package_error("PyAV", "video", "Reading videos") from e
   return av
 
 

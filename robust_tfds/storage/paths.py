@@ -1,7 +1,7 @@
 """Paths of files: on this machine, or in a bucket (`gs://`, `s3://`, ...).
 
 The one home of "text -> path". Whatever a user names (workdir, data dir, manual
-dir, checkpoint, frost, predictions) goes through `of` and is an `epath.Path` from
+dir, checkpoint, frost, predictions) goes through `parse` and is an `epath.Path` from
 there on. A bucket differs from a disk, and code that holds an `epath.Path` keeps
 to what both can do:
 
@@ -76,7 +76,7 @@ _LIBRARIES = (
 )
 
 
-def of(text: str | os.PathLike, name: str = "") -> epath.Path:
+def parse(text: str | os.PathLike, name: str = "") -> epath.Path:
   """The path that a user names.
 
   Args:
@@ -112,8 +112,8 @@ def of(text: str | os.PathLike, name: str = "") -> epath.Path:
 
 
 def optional(text: str | None, name: str) -> epath.Path | None:
-  """As `of`; None where the user names nothing."""
-  return of(text, name) if text else None
+  """As `parse`; None where the user names nothing."""
+  return parse(text, name) if text else None
 
 
 def check_records(path: str | os.PathLike, name: str = "") -> None:
@@ -125,15 +125,17 @@ def check_records(path: str | os.PathLike, name: str = "") -> None:
     name: of the flag or key that it comes from, for the refusal.
 
   Raises:
-    UserError: names the schemes that TensorFlow opens; or as `of`.
+    UserError: names the schemes that TensorFlow opens; or as `parse`.
   """
-  text = os.fspath(of(path, name))
+  text = os.fspath(parse(path, name))
   if is_local(text):
     return
   try:
     import tensorflow as tf
   except ImportError as e:
-    raise errors.missing_package("TensorFlow", "tf", f"A set in {text}") from e
+    raise errors.missing_package_error(
+      "TensorFlow", "tf", f"A set in {text}"
+    ) from e
   known = tf.io.gfile.get_registered_schemes()
   if text.partition("://")[0] not in known:
     start = f"{name}={text}" if name else text
@@ -152,7 +154,7 @@ def is_local(path: str | os.PathLike) -> bool:
 def resolved(path: str | os.PathLike) -> epath.Path:
   """A path that does not depend on the working folder; links are followed."""
   if not is_local(path):
-    return of(path)
+    return parse(path)
   return epath.Path(os.path.realpath(path))
 
 
@@ -163,7 +165,7 @@ def is_file(path: str | os.PathLike) -> bool:
     OSError: a bucket refuses.
   """
   with os_errors(path):
-    place = of(path)
+    place = parse(path)
     return place.exists() and not place.is_dir()
 
 
@@ -190,7 +192,7 @@ def state(path: str | os.PathLike) -> State:
     stat = os.stat(path)
     return State(stat.st_size, (stat.st_mtime_ns, stat.st_ctime_ns))
   with os_errors(path):
-    stat_of_bucket = of(path).stat()
+    stat_of_bucket = parse(path).stat()
   if stat_of_bucket.is_directory:
     raise IsADirectoryError(errno.EISDIR, "a folder", os.fspath(path))
   seconds = stat_of_bucket.mtime
@@ -212,7 +214,7 @@ def raw(path: str | os.PathLike) -> io.RawIOBase:
   """As `opened` without a buffer."""
   if is_local(path):
     return io.FileIO(path)  # type: ignore[arg-type]
-  return _BucketFile(of(path), state(path).size)
+  return _BucketFile(parse(path), state(path).size)
 
 
 def read_bytes(path: str | os.PathLike) -> bytes:
@@ -263,7 +265,7 @@ def write_bytes(path: str | os.PathLike, data: bytes) -> None:
     OSError: it cannot be written.
   """
   with os_errors(path):
-    place = of(path)
+    place = parse(path)
     place.parent.mkdir(parents=True, exist_ok=True)
     if not is_local(path):
       place.write_bytes(data)
@@ -287,7 +289,7 @@ def exist(many: Sequence[str | os.PathLike]) -> list[bool]:
 
   def exists(path: str | os.PathLike) -> bool:
     with os_errors(path):
-      return of(path).exists()
+      return parse(path).exists()
 
   with concurrent.futures.ThreadPoolExecutor(_REQUESTS) as pool:
     return list(pool.map(exists, many))
@@ -305,7 +307,7 @@ def local_copy(path: str | os.PathLike) -> Iterator[str]:
   if is_local(path):
     yield os.fspath(path)
     return
-  source = of(path)
+  source = parse(path)
   with tempfile.TemporaryDirectory(prefix="robust_tfds_") as folder:
     copy = os.path.join(folder, source.name)
     with os_errors(path):
@@ -358,13 +360,13 @@ def written_locally(path: str | os.PathLike) -> Iterator[str]:
     yield os.fspath(path)
     return
   with tempfile.TemporaryDirectory(prefix="robust_tfds_") as folder:
-    place = os.path.join(folder, of(path).name)
+    place = os.path.join(folder, parse(path).name)
     yield place
     if os.path.isdir(place):
       for below, whole in files_below(place):
-        _send(whole, of(path) / below)
+        _send(whole, parse(path) / below)
     else:
-      _send(place, of(path))
+      _send(place, parse(path))
 
 
 AnyEntry = os.DirEntry[str] | Entry
@@ -383,7 +385,7 @@ def scan(folder: str | os.PathLike) -> Sequence[AnyEntry]:
     with os.scandir(os.fspath(folder)) as local:
       return sorted(local, key=lambda entry: entry.name)
   with os_errors(folder):
-    listed = sorted(of(folder).iterdir(), key=lambda path: path.name)
+    listed = sorted(parse(folder).iterdir(), key=lambda path: path.name)
     with concurrent.futures.ThreadPoolExecutor(_REQUESTS) as pool:
       kinds = list(pool.map(lambda path: path.is_dir(), listed))
   return [
@@ -409,7 +411,7 @@ def names(folder: str | os.PathLike) -> list[str]:
     if is_local(folder):
       return sorted(os.listdir(folder))
     with os_errors(folder):
-      return sorted(path.name for path in of(folder).iterdir())
+      return sorted(path.name for path in parse(folder).iterdir())
   except (FileNotFoundError, NotADirectoryError):
     return []
 
@@ -422,7 +424,7 @@ def two_deep(folder: str | os.PathLike) -> list[tuple[str, str]]:
   """
   outer = names(folder)
   with concurrent.futures.ThreadPoolExecutor(_REQUESTS) as pool:
-    inner = pool.map(lambda name: names(of(folder) / name), outer)
+    inner = pool.map(lambda name: names(parse(folder) / name), outer)
     return [(o, name) for o, listed in zip(outer, inner) for name in listed]
 
 
@@ -458,7 +460,7 @@ def os_errors(path: str | os.PathLike) -> Iterator[None]:
   except OSError:
     raise
   except Exception as e:
-    if is_local(path) or not of_library(e):
+    if is_local(path) or not is_library_error(e):
       raise
     number = _NUMBERS.get(type(e).__name__, errno.EIO)
     lines = str(e).strip().splitlines() or [""]
@@ -466,14 +468,14 @@ def os_errors(path: str | os.PathLike) -> Iterator[None]:
     raise OSError(number, reason, os.fspath(path)) from e
 
 
-def of_library(error: Exception) -> bool:
+def is_library_error(error: Exception) -> bool:
   """Whether a bucket's library raised an error, not our own code."""
   return type(error).__module__.split(".")[0] in _LIBRARIES
 
 
 def is_refusal(error: Exception) -> bool:
   """Whether a bucket's library says no: of rights, of the network, of the name."""
-  if not of_library(error):
+  if not is_library_error(error):
     return False
   ours = type(error).__module__.startswith("tensorflow")
   return not ours or type(error).__name__ in _REFUSALS
@@ -570,4 +572,4 @@ def _fetch_folder(source: epath.Path, copy: str) -> None:
   for below, whole in files_below(source):
     place = pathlib.Path(copy, below)
     place.parent.mkdir(parents=True, exist_ok=True)
-    _fetch(of(whole), str(place))
+    _fetch(parse(whole), str(place))

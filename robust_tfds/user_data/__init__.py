@@ -93,7 +93,7 @@ def _split(source: str) -> tuple[str, str]:
       " folder:/data/pets for pictures in a folder a class."
     )
   if kind not in KINDS:
-    raise errors.unknown("kind of data", kind, KINDS)
+    raise errors.unknown_error("kind of data", kind, KINDS)
   return kind, place
 
 

@@ -92,9 +92,9 @@ class Folder(own_set.OwnSet):
     ]
 
   @classmethod
-  def at(cls, place: str, options: own_set.Options) -> Self:
+  def from_place(cls, place: str, options: own_set.Options) -> Self:
     """The set of a place; UserError where it is no folder."""
-    root, where = paths.of(place, "folder"), f"{cls.kind}:{place}"
+    root, where = paths.parse(place, "folder"), f"{cls.kind}:{place}"
     if not root.is_dir():
       raise errors.UserError(
         f"{where}: there is no such folder. Expected one with a folder of"
@@ -111,9 +111,9 @@ class Folder(own_set.OwnSet):
     """By their paths below the folder."""
     return self._files
 
-  def noted(self, file: source.File) -> Sequence[str]:
+  def file_notes(self, file: source.File) -> Sequence[str]:
     """See `pictures.oddities`."""
-    shown = picture_folders.shown(file.path)
+    shown = picture_folders.printable(file.path)
     return pictures.oddities(file.path, shown, drop_alpha=self.drop_alpha)
 
   def described(self) -> Sequence[str]:
@@ -133,20 +133,20 @@ class Folder(own_set.OwnSet):
     places, names = rows.texts("path"), rows.texts("label")
     out: dict[str, str] = {}
     for row in range(len(rows)):
-      place = os.path.join(root, places.at(row).strip())
-      example = picture_folders.example_id(paths.of(place), root)
-      where = f"labels={table}: row {row + 1}: {places.at(row)!r}"
+      place = os.path.join(root, places.text(row).strip())
+      example = picture_folders.example_id(paths.parse(place), root)
+      where = f"labels={table}: row {row + 1}: {places.text(row)!r}"
       if example not in below:
         raise errors.UserError(
           f"{where} is no {self.noun} below {root}. Expected a path that begins"
           " there."
         )
-      if example in out or not names.at(row).strip():
+      if example in out or not names.text(row).strip():
         fault = "stands twice" if example in out else "has no label"
         raise errors.UserError(
           f"{where} {fault}, expected one class of each {self.noun}."
         )
-      out[example] = unicodedata.normalize("NFC", names.at(row).strip())
+      out[example] = unicodedata.normalize("NFC", names.text(row).strip())
     if len({*out.values()}) < 2:
       raise errors.UserError(
         f"labels={table}: one class, expected two or more."
@@ -184,7 +184,9 @@ class Folder(own_set.OwnSet):
 
 def builder_class(place: str, options: own_set.Options) -> type[base.Builder]:
   """The builder of a folder's pictures; see `Folder`."""
-  return labelled.builder_class(Folder.at(place, options), options.sequences)
+  return labelled.builder_class(
+    Folder.from_place(place, options), options.sequences
+  )
 
 
 def is_held_out(name: str) -> bool:
@@ -224,7 +226,7 @@ def files(
       f"{loop}: a link to a folder above it. Remove it." for loop in walk.loops
     ),
     *(
-      f"{picture_folders.shown(path)}: control characters in its name. Rename it."
+      f"{picture_folders.printable(path)}: control characters in its name. Rename it."
       for _, path in pairs
       if not path.isprintable()
     ),

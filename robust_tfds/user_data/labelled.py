@@ -36,7 +36,7 @@ class _Pictures(
     del dl_manager
     own = self.OWN
     rule = self.config.geometry
-    return pictures.of_files(own.files(), rule, **own.reading)
+    return pictures.sources_from_files(own.files(), rule, **own.reading)
 
   def example_features(self) -> dict[str, Any]:
     """A picture and its label; all right ones where there may be several."""
@@ -88,7 +88,7 @@ class _Sequences(
     del dl_manager
     crop = self.config.geometry
     rule = self.SOURCE_RULES.get(crop, crop)
-    return pictures.of_files(
+    return pictures.sources_from_files(
       self.OWN.files(), rule, convert_last=True, **self.OWN.reading
     )
 
@@ -108,11 +108,11 @@ def builder_class(own: OwnSet, as_sequences: bool) -> type[base.Builder]:
     as_sequences: make ImageNet-P's sequences rather than ImageNet-C's pictures.
   """
   if as_sequences:
-    return of_kind(_Sequences, own, f"{own.kind}_p")
-  return of_kind(_Pictures, own, f"{own.kind}_c")
+    return subclass(_Sequences, own, f"{own.kind}_p")
+  return subclass(_Pictures, own, f"{own.kind}_c")
 
 
-def of_kind(
+def subclass(
   kind: type[base.Builder], own: OwnSet, called: str
 ) -> type[base.Builder]:
   """A kind's builder of one set, under TFDS's name for it."""

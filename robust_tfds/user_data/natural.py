@@ -125,19 +125,21 @@ class Reference(own_set.OwnSet):
 
   conditions = "none"
 
-  def __init__(self, text: str, of: Any, options: own_set.Options):
+  def __init__(self, text: str, natural_set: Any, options: own_set.Options):
     """List the pictures.
 
     Args:
       text: `NAME/reference`.
-      of: the natural set.
+      natural_set: the set that it is the reference of.
       options: its `manual_dir` has the pictures.
     """
     super().__init__(
-      natural_sets.set_name(text), text, of.classes, "validation"
+      natural_sets.set_name(text), text, natural_set.classes, "validation"
     )
-    self.kind, self.members = _kind(text), of.members
-    label_of = {m: i for i, group in enumerate(of.members) for m in group}
+    self.kind, self.members = _kind(text), natural_set.members
+    label_of = {
+      m: i for i, group in enumerate(natural_set.members) for m in group
+    }
     self._listed = [
       dataclasses.replace(file, label=label_of[file.label])
       for file in imagenet.clean(_manual(options.manual_dir, text))
@@ -190,7 +192,7 @@ def _check_version(builder: Any, text: str) -> None:
   """Refuse a set that another version of TFDS prepared, instead of downloading it
   again.
   """
-  folder = paths.of(builder.data_dir)
+  folder = paths.parse(builder.data_dir)
   if builder.is_prepared() or not folder.parent.is_dir():
     return
   others = sorted(
@@ -210,7 +212,7 @@ def _check_version(builder: Any, text: str) -> None:
 def _manual(manual_dir: str, text: str) -> Any:
   if not manual_dir:
     raise FileNotFoundError(f"{text}: no manual_dir is named.")
-  return paths.of(manual_dir, "manual_dir")
+  return paths.parse(manual_dir, "manual_dir")
 
 
 def _outputs(

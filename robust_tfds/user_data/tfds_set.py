@@ -163,18 +163,18 @@ class TfdsSet(own_set.OwnSet):
     """
     try:
       self.builder.download_and_prepare(
-        file_format=file_formats.of_others(self.builder)
+        file_format=file_formats.foreign_format(self.builder)
       )
     except errors.UserError:
       raise
     except ModuleNotFoundError as e:
-      raise errors.missing_package(
+      raise errors.missing_package_error(
         "TensorFlow", "tf", f"{self.where}, which is not prepared,"
       ) from e
     except Exception as e:  # a download's, or of somebody's code
       raise errors.UserError(
         f"{self.where}: it is not prepared in {self.builder.data_dir}, and cannot"
-        f" be: {errors.of_user(e)}"
+        f" be: {errors.user_fault(e)}"
       ) from e
     check_split(self.builder, self.part, self.where)
 
@@ -195,7 +195,7 @@ class TfdsSet(own_set.OwnSet):
     except Exception as e:  # of TFDS or TensorFlow, e.g. InvalidArgumentError
       raise errors.UserError(
         f"{self.builder.data_path}: its examples are not what the builder of"
-        f" {self.where} says: {errors.of_user(e)} Remove that folder, which"
+        f" {self.where} says: {errors.user_fault(e)} Remove that folder, which"
         " another version of the builder may have prepared, or name another"
         " data_dir."
       ) from e
@@ -216,7 +216,7 @@ def check_split(builder: Any, part: str, where: str) -> None:
   splits = builder.info.splits
   for split in split_names(part):
     if split not in splits:
-      raise errors.unknown(f"split of {where}", split, splits)
+      raise errors.unknown_error(f"split of {where}", split, splits)
   try:
     count = splits[part].num_examples
   except Exception:  # TFDS has several kinds of it
@@ -290,10 +290,10 @@ def builder_of(place: str, data_dir: str) -> Any:
   try:
     builders = [made(data_dir=root) for root in roots]
   except tfds.core.DatasetNotFoundError as e:
-    raise errors.unknown("TFDS set", place, tfds.list_builders()) from e
+    raise errors.unknown_error("TFDS set", place, tfds.list_builders()) from e
   except Exception as e:  # of somebody's code
     raise errors.UserError(
-      f"tfds:{place}: its builder fails: {errors.of_user(e)}"
+      f"tfds:{place}: its builder fails: {errors.user_fault(e)}"
     ) from e
   return next((b for b in builders if b.is_prepared()), builders[0])
 
@@ -304,7 +304,7 @@ def _class(place: str) -> Any:
     defined = vars(importlib.import_module(module))
   except Exception as e:  # of somebody's code
     raise errors.UserError(
-      f"tfds:{place}: its module cannot be imported: {errors.of_user(e)}"
+      f"tfds:{place}: its module cannot be imported: {errors.user_fault(e)}"
     ) from e
   builders = {
     key: value
@@ -312,7 +312,9 @@ def _class(place: str) -> Any:
     if isinstance(value, type) and issubclass(value, tfds.core.DatasetBuilder)
   }
   if name not in builders:
-    raise errors.unknown(f"class of a TFDS builder in {module}", name, builders)
+    raise errors.unknown_error(
+      f"class of a TFDS builder in {module}", name, builders
+    )
   return builders[name]
 
 
@@ -336,10 +338,10 @@ def _features(builder: Any, where: str) -> tuple[str, str]:
   )
 
 
-def _split(builder: Any, asked: str) -> str:
+def _split(builder: Any, split: str) -> str:
   """The split that is read; of a set that is not prepared none is known."""
   there = list(builder.info.splits)
-  if asked and there and not {*split_names(asked)} <= {*there}:
-    raise errors.unknown(f"split of {builder.name}", asked, there)
-  usual = [split for split in _SPLITS if split in there]
-  return asked or [*usual, *there, _SPLITS[0]][0]
+  if split and there and not {*split_names(split)} <= {*there}:
+    raise errors.unknown_error(f"split of {builder.name}", split, there)
+  usual = [name for name in _SPLITS if name in there]
+  return split or [*usual, *there, _SPLITS[0]][0]

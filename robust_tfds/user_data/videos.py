@@ -58,14 +58,14 @@ class Videos(folder.Folder):
     """Return (height, width) of a video's frames as they are stored."""
     return video_files.size(file.path)
 
-  def noted(self, file: source.File) -> Sequence[str]:
+  def file_notes(self, file: source.File) -> Sequence[str]:
     """Return no notes, after opening the header: rotations are applied."""
-    with errors.begun(file.where), video_files.opened(file.path):
+    with errors.prefixed(file.where), video_files.opened(file.path):
       return ()
 
   def decode(self, file: source.File) -> None:
     """Decode every frame."""
-    with errors.begun(file.where):
+    with errors.prefixed(file.where):
       for _ in video_files.iterate(file.path):
         pass
 
@@ -101,6 +101,6 @@ class _Videos(
 
 def builder_class(place: str, options: own_set.Options) -> type[base.Builder]:
   """Return the builder of a folder's videos; see `Videos`."""
-  own = Videos.at(place, options)
+  own = Videos.from_place(place, options)
   own.group_by(options.groups)
-  return labelled.of_kind(_Videos, own, "videos_p")
+  return labelled.subclass(_Videos, own, "videos_p")

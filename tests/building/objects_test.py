@@ -135,7 +135,7 @@ class FrameBoxesTest(absltest.TestCase):
     self.assertEqual((first["height"], first["width"]), (10, 20))
     self.assertEqual((second["group_id"], second["frame"]), ("a", 2))
     self.assertEqual(truth["annotations"][0]["category_id"], 5)  # label + 1
-    sets = frame_boxes.Sets.of(truth["images"])
+    sets = frame_boxes.Sets.from_images(truth["images"])
     self.assertEqual((sets.candidates, sets.frame), ({1: [1, 2]}, {1: 0, 2: 2}))
     with self.assertRaisesRegex(ValueError, "No frame has a box"):
       frame_boxes.truth([_frame("a", 0)], list("vwxyz"))

@@ -259,7 +259,7 @@ class GraphTest(_Case):
   def test_names_that_stand_twice(self):
     sources = [types.SimpleNamespace(example_id=i) for i in "abca"]
     with self.assertRaisesRegex(errors.UserError, "Two examples .* 'a'"):
-      pipelines.in_order(sources, "test")
+      pipelines.write_order(sources, "test")
 
 
 class EngineTest(_Case):

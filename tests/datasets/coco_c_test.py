@@ -10,7 +10,6 @@ from absl.testing import parameterized
 from PIL import Image
 
 from robust_tfds import conditions, corruptions
-from robust_tfds import datasets as _first  # noqa: F401, imports building
 from robust_tfds.building.sources import coco
 from robust_tfds.coco import rle
 from robust_tfds.corruptions import canvas

@@ -156,7 +156,7 @@ def _few_anchors(case) -> None:
   for name, value in (
     ("_EVERY", 30),
     # Other tests of this process have listed all anchors.
-    ("_listed", digits_vid._listed.__wrapped__),
+    ("_all_frames", digits_vid._all_frames.__wrapped__),
   ):
     few = mock.patch.object(digits_vid, name, value)
     few.start()

@@ -81,7 +81,7 @@ class EditionsTest(parameterized.TestCase):
       np.testing.assert_array_equal(image, jax.device_get(expected))
 
   def test_what_made_a_set_is_noted(self):
-    made, folder = decoders.of_pictures(), self.create_tempdir().full_path
+    made, folder = decoders.picture_decoder(), self.create_tempdir().full_path
     place = {"data_dir": folder, "manual_dir": self.manual}
     built = datasets.prepare("imagenet_c", "clean", **place)
     self.assertEqual(built.made_with(), made)
@@ -107,7 +107,7 @@ class EditionsTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ("digits_c", "clean", ""),
-    ("digits_p", "clean_h264", decoders.of_videos()),
+    ("digits_p", "clean_h264", decoders.video_decoder()),
   )
   def test_drawn_digits_need_no_decoder_but_a_codecs(self, name, config, codec):
     folder = self.create_tempdir().full_path

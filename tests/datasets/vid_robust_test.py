@@ -11,7 +11,6 @@ import tensorflow_datasets as tfds
 from absl.testing import parameterized
 from PIL import Image
 
-from robust_tfds import datasets as _first  # noqa: F401, imports building
 from robust_tfds import errors
 from robust_tfds.building import frames
 from robust_tfds.datasets.imagenet_vid_robust import (

@@ -202,13 +202,9 @@ def _folders() -> Iterator[Case]:
     ("a broken link", lambda f: (f / "gone.png").symlink_to("no"), "gone.png"),
     ("odd: a folder that links to itself", loop, "loop", only_good),
     ("odd: another file", lambda f: (f / "notes.txt").touch(), only_good),
-    ("two pictures of one stem", twins, "good."),
+    # Their whole names are kept; that of good.jpg does not end in .png.
+    ("odd: two pictures of one stem", twins, only_good),
     ("OUT is a file", lambda f: (f.parent / "out").touch(), "/out"),
-  )
-  yield Case(
-    "odd: two pictures of one stem, --keep_names",
-    lambda folder: act(twins, folder, "--keep_names"),
-    right=only_good,  # of those that end in .png
   )
   yield from case.rows(
     lambda flag, folder: act(lambda f: None, folder, flag),

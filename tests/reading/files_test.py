@@ -143,7 +143,7 @@ class ColumnFilesTest(parameterized.TestCase):
   def _read(self, text) -> column_files.ColumnFile:
     self.path.write_text(text)
     return column_files.column_file(
-      self.path, required=("id", "n"), others=("m",)
+      self.path, required=("id", "n"), optional=("m",)
     )
 
   def test_columns(self):
@@ -221,7 +221,7 @@ class ColumnFilesTest(parameterized.TestCase):
       column_files.column_file("a.txt", required=())
 
   def test_texts_of(self):
-    texts = column_files.Texts.of(["b", "a", "b"])
+    texts = column_files.Texts.from_texts(["b", "a", "b"])
     self.assertEqual(texts.tolist(), ["b", "a", "b"])
 
 

@@ -341,7 +341,7 @@ class WalkTest(absltest.TestCase):
     names, walk = self._walk()
     self.assertEqual(names, ["line\nbreak.png"])
     self.assertRegex(walk.faults[0], r"caf\\udce9.png: the name is not UTF-8")
-    self.assertEqual(picture_folders.shown("a\nb"), "a\\nb")
+    self.assertEqual(picture_folders.printable("a\nb"), "a\\nb")
 
   def test_pipes_are_no_pictures(self):
     os.mkfifo(self.root / "a.png")
@@ -361,14 +361,16 @@ class DecodersTest(absltest.TestCase):
   """Programs that decode: their names and versions."""
 
   def test_versions(self):
-    pictures = decoders.of_pictures()
+    pictures = decoders.picture_decoder()
     self.assertStartsWith(pictures, f"Pillow {PIL.__version__}, libjpeg")
     self.assertStartsWith(
-      decoders.of_videos(), f"PyAV {av.__version__}, FFmpeg"
+      decoders.video_decoder(), f"PyAV {av.__version__}, FFmpeg"
     )
-    self.assertEqual(decoders.of_tensorflow(), f"TensorFlow {tf.__version__}")
+    self.assertEqual(
+      decoders.tensorflow_decoder(), f"TensorFlow {tf.__version__}"
+    )
 
   def test_another_libjpeg(self):
     versions = {"pil": "11.0.0", "libjpeg_turbo": None, "jpg": "9.6"}
     with mock.patch.object(features, "version", versions.get):
-      self.assertEqual(decoders.of_pictures(), "Pillow 11.0.0, libjpeg 9.6")
+      self.assertEqual(decoders.picture_decoder(), "Pillow 11.0.0, libjpeg 9.6")

@@ -184,7 +184,7 @@ class TarFilesTest(parameterized.TestCase):
 
   def _listed(self, data: bytes):
     self.path.write_bytes(data)
-    return list(tar_files.listed(str(self.path), lambda name: True))
+    return list(tar_files.list_members(str(self.path), lambda name: True))
 
   @parameterized.parameters(1536, 1536 + 512)
   def test_tarfile_itself_takes_a_cut_archive(self, size):

@@ -18,17 +18,17 @@ from tests import fake_bucket
 class OfTest(parameterized.TestCase):
   @parameterized.parameters("a/b", "/a/b", pathlib.Path("a"), "a:b/c")
   def test_paths_of_this_machine(self, text):
-    path = paths.of(text)
+    path = paths.parse(text)
     self.assertEqual(os.fspath(path), os.fspath(text))
     self.assertTrue(paths.is_local(path))
 
   @parameterized.parameters(None, "")
   def test_nothing_named(self, text):
     self.assertIsNone(paths.optional(text, "--truth"))
-    self.assertEqual(paths.optional("a/b", "--truth"), paths.of("a/b"))
+    self.assertEqual(paths.optional("a/b", "--truth"), paths.parse("a/b"))
 
   def test_addresses(self):
-    path = paths.of("gs://bucket/run") / "a.npz"
+    path = paths.parse("gs://bucket/run") / "a.npz"
     self.assertEqual(str(path), "gs://bucket/run/a.npz")
     self.assertFalse(paths.is_local(path))
     self.assertEqual(paths.resolved(path), path)
@@ -44,16 +44,16 @@ class OfTest(parameterized.TestCase):
   )
   def test_refusals_in_words(self, text, words):
     with self.assertRaisesRegex(errors.UserError, words):
-      paths.of(text, "--workdir")
+      paths.parse(text, "--workdir")
 
   def test_a_package_that_is_missing(self):
     with mock.patch.dict(os.environ, {"EPATH_USE_TF": "0"}):
       with self.assertRaisesRegex(errors.UserError, "pip install adlfs"):
-        paths.of("az://b")
+        paths.parse("az://b")
 
   def test_import_is_light(self):
     program = (
-      "import sys; from robust_tfds.storage import paths; paths.of('a');"
+      "import sys; from robust_tfds.storage import paths; paths.parse('a');"
       "assert not {'tensorflow', 'jax', 'fsspec'} & set(sys.modules)"
     )
     subprocess.run([sys.executable, "-c", program], check=True)
@@ -63,7 +63,7 @@ class OnBothTest(parameterized.TestCase):
   def _place(self, kind: str) -> epath.Path:
     if kind == "bucket":
       return fake_bucket.create(self) / "folder"
-    return paths.of(self.create_tempdir().full_path)
+    return paths.parse(self.create_tempdir().full_path)
 
   @parameterized.parameters("disk", "bucket")
   def test_files_are_read_alike(self, kind):
@@ -93,7 +93,7 @@ class OnBothTest(parameterized.TestCase):
     below = dict(paths.files_below(place))
     self.assertCountEqual(below, names)
     for name, whole in below.items():
-      self.assertEqual(paths.of(whole).read_text(), name)
+      self.assertEqual(paths.parse(whole).read_text(), name)
     with paths.local_copy(place) as copy:
       self.assertEqual(pathlib.Path(copy, "b/d/e.txt").read_text(), "b/d/e.txt")
     self.assertEqual(os.path.exists(copy), kind == "disk")

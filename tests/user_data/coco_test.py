@@ -87,9 +87,10 @@ class CocoTest(parameterized.TestCase):
     self.assertFalse([r for r in result.table if r.metric.startswith("segm")])
     for words in (
       "mine: 3 examples of 2 classes (blue, red), content ",
-      "outputs are the categories by their ids; pictures without annotations: 1",
-      "annotations without a mask, so numbers are of boxes alone: 3; annotations"
-      " without an area, which is their box's: 3.",
+      "outputs are the categories in the order of their ids; pictures without"
+      " annotations: 1",
+      "annotations without a mask, so only boxes are evaluated: 3; annotations"
+      " without an area, so their box's area is used: 3.",
     ):
       self.assertIn(words, said)
 

@@ -289,7 +289,7 @@ def fitted(
     UserError: see `reference`.
   """
   if name and name not in REFERENCES:
-    raise errors.unknown("reference", name, REFERENCES)
+    raise errors.unknown_error("reference", name, REFERENCES)
   reasons = []
   for one in [name] if name else REFERENCES:
     if other_data and one != RUNS:

@@ -103,9 +103,7 @@ class Metric:
 
   @property
   def sign(self) -> int:
-    """The sign of the sense: 1 if more is better, -1 if less is, 0 for neither
-    and unknown.
-    """
+    """1 if more is better, -1 if less is, 0 for neither and unknown."""
     return {"higher": 1, "lower": -1}.get(self.sense, 0)
 
   @property
@@ -157,7 +155,7 @@ class Topic:
       _check_fields(f"{path.name}: field of {name}", row, Metric)
       senses = typing.get_args(Sense)
       if row["sense"] not in senses:
-        raise errors.unknown(f"sense of {name}", row["sense"], senses)
+        raise errors.unknown_error(f"sense of {name}", row["sense"], senses)
     metrics = tuple(_metric(*item) for item in fields["metrics"].items())
     return cls(**{**fields, "metrics": metrics})
 
@@ -176,4 +174,4 @@ def _check_fields(what: str, fields: Mapping[str, Any], kind: type) -> None:
   known = [field.name for field in dataclasses.fields(kind)]
   for name in fields:
     if name not in known:
-      raise errors.unknown(what, name, known)
+      raise errors.unknown_error(what, name, known)

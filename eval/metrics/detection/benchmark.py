@@ -42,7 +42,7 @@ def names(scope: str) -> tuple[str, ...]:
   """
   family = conditions.PICTURES
   if not isinstance(scope, str) or scope not in scopes():
-    raise errors.unknown("scope", scope, scopes())
+    raise errors.unknown_error("scope", scope, scopes())
   if scope in _SETS:
     return tuple(n for s in _SETS[scope] for n in family.names(s))
   return family.members(scope, "common")

@@ -188,7 +188,7 @@ def _backend(name: str) -> tuple[Callable[[dict], Any], Any]:
       return hotcoco.COCO, hotcoco.COCOeval
     from pycocotools import coco, cocoeval
   except ImportError as e:
-    raise errors.missing_package(name, "detection", "COCO AP") from e
+    raise errors.missing_package_error(name, "detection", "COCO AP") from e
 
   def load(dataset: dict) -> Any:
     loaded = coco.COCO()

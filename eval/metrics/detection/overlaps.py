@@ -147,4 +147,6 @@ def _coco_mask() -> Any:
   for package in ("hotcoco", "pycocotools"):
     if importlib.util.find_spec(package):
       return importlib.import_module(f"{package}.mask")
-  raise errors.missing_package("pycocotools", "detection", "Overlap of masks")
+  raise errors.missing_package_error(
+    "pycocotools", "detection", "Overlap of masks"
+  )

@@ -267,9 +267,7 @@ class Frames:
 def _rows(
   gt: Iterable[Mapping], dt: Iterable[Mapping]
 ) -> tuple[list[Mapping], list[Mapping]]:
-  """Return both lists after checks of the rows' fields and the kinds of their
-  ids.
-  """
+  """Return both lists after checks of fields and ids."""
   out = []
   for what, rows, fields in (("gt", gt, _OF_GT), ("dt", dt, _OF_DT)):
     if isinstance(rows, (Mapping, str)) or not isinstance(rows, Iterable):
@@ -404,7 +402,7 @@ def _indices(
         raise errors.UserError(
           f"Image {image!r} of the set of anchor {anchor!r} has no frame index."
         )
-      whole = conditions.whole(number)
+      whole = conditions.whole_number(number)
       if whole is None:
         raise errors.UserError(
           f"The frame index of image {image!r} must be a whole number, got"

@@ -59,7 +59,7 @@ def select(name: str) -> list[base.PaperFigure]:
   chosen = [f for f in figures() if name in (ALL, f.name)]
   if not chosen:
     known = [ALL, *papers(), *(f.name for f in figures())]
-    refusal = errors.unknown("figure", name, known)
+    refusal = errors.unknown_error("figure", name, known)
     raise errors.UserError(f"{refusal} All: robust-tfds figures --list")
   return chosen
 

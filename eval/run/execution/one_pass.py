@@ -97,7 +97,7 @@ class Setup:
       raise errors.UserError(
         f"{cell.model} fails on {cell.condition.config}, in the batch of the"
         f" examples {' to '.join(ids[:: max(len(ids) - 1, 1)])}:"
-        f" {errors.of_user(error)}. Finished cells are untouched. If memory ran"
+        f" {errors.user_fault(error)}. Finished cells are untouched. If memory ran"
         " out, lower --config.batch_size."
       ) from error
 
@@ -132,7 +132,7 @@ class Pass:
     self,
     setup: Setup,
     parts: parts_lib.Parts,
-    lacking: Sequence[parts_lib.Lacking],
+    lacking: Sequence[parts_lib.Missing],
     cells: Sequence[Cell],
     source: inputs.Source,
   ):

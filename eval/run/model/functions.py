@@ -122,7 +122,7 @@ def _answered(
   except Exception as error:
     raise errors.UserError(
       f"{_name(function)} fails on uint8 {list(pictures.shape)}:"
-      f" {errors.of_user(error)}"
+      f" {errors.user_fault(error)}"
     ) from error
   if len(shape) != 2 or (counts and shape[1] not in counts):
     of = f" with {' or '.join(map(str, counts))} classes" if counts else ""
@@ -136,7 +136,7 @@ def _answered(
 def _named(classes: Any) -> int:
   """Return how many outputs are named."""
   if isinstance(classes, str):
-    classes = reading.line_list(paths.of(classes, "classes"))
+    classes = reading.line_list(paths.parse(classes, "classes"))
   if all(isinstance(each, str) for each in classes):
     return len(classes) - (classes[0].strip() == output_classes.INDEX)
   return 1 + max(output for _, outputs in classes for output in outputs)

@@ -78,7 +78,7 @@ def read(
     what = f"{_KEY}={source}"
     return _from_lines(what, lines, _sha256(lines), names, classes, outputs)
   if isinstance(source, str):
-    lines = reading.line_list(paths.of(source, _KEY))
+    lines = reading.line_list(paths.parse(source, _KEY))
     return _from_lines(
       source, lines, paths.sha256(source), names, classes, outputs
     )
@@ -219,7 +219,7 @@ def _from_outputs(
   class_of = [relabel.NONE] * outputs
   for name, numbers in outputs_of.items():
     if labels[name] == relabel.NONE:
-      raise errors.unknown("class", name, [n[0] for n in names])
+      raise errors.unknown_error("class", name, [n[0] for n in names])
     for number in numbers:
       if not 0 <= number < outputs or class_of[number] != relabel.NONE:
         raise errors.UserError(

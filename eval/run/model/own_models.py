@@ -70,7 +70,7 @@ def variables(label: str, model: Model, key: jax.Array) -> Any:
     raise
   except Exception as error:
     raise errors.UserError(
-      f"{label}: its `init` fails: {errors.of_user(error)}"
+      f"{label}: its `init` fails: {errors.user_fault(error)}"
     ) from error
   for path, leaf in jax.tree_util.tree_flatten_with_path(tree)[0]:
     if not _is_numbers(leaf):

@@ -272,7 +272,7 @@ def _explained(label: str, count: int) -> Iterator[None]:
       )
     raise errors.UserError(
       f"{label} fails on a batch of {count}, before the run:"
-      f" {errors.of_user(error)}.{hint} Try its `apply` by hand first."
+      f" {errors.user_fault(error)}.{hint} Try its `apply` by hand first."
     ) from error
 
 

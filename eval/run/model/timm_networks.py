@@ -70,10 +70,10 @@ def _package() -> Any:
     timm = importlib.import_module("timm")
   except ImportError as error:
     what = "A name that begins with timm:"
-    raise errors.missing_package("timm", _EXTRA, what) from error
+    raise errors.missing_package_error("timm", _EXTRA, what) from error
   except RuntimeError as error:  # torchvision of another torch
     raise errors.UserError(
-      f"timm cannot be imported: {errors.of_user(error)} Its torchvision is of"
+      f"timm cannot be imported: {errors.user_fault(error)} Its torchvision is of"
       f" another torch: pip install 'robust_tfds[{_EXTRA}]' brings two that fit."
     ) from error
   return timm
@@ -83,7 +83,7 @@ def _config(timm: Any, name: str) -> Any:
   """Return timm's `PretrainedCfg` of a name."""
   known = [*timm.list_models(), *timm.list_pretrained()]
   if name not in known:
-    raise errors.unknown("model of timm", name, known)
+    raise errors.unknown_error("model of timm", name, known)
   config = timm.models.get_pretrained_cfg(name)
   return config or timm.models.PretrainedCfg(architecture=name)
 

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
   from models.training.config import Config
 
 _NOTE = "recipe.json"  # written last
-_OLDER = "variables"  # where older code kept weights that its own loop trained
 _CLIP_NORM = 5.0  # of the gradients of detectors, whose first ones are large
 # Keys of a training that are keys of `config.model.train`.
 _KEYS = {
@@ -129,8 +128,7 @@ def check_whole(folder: epath.Path) -> dict[str, Any]:
   """Return the recipe of a trained model, if its weights are as written.
 
   Returns:
-    The recipe; empty where the training has not ended; of an older release with
-    one key more.
+    The recipe; empty if the training has not ended.
 
   Raises:
     DamagedError: names the file.
@@ -140,8 +138,6 @@ def check_whole(folder: epath.Path) -> dict[str, Any]:
     return {}
   try:
     record = reading.records(reading.json_file(path), _Record, str(path))
-    if any(name.startswith(f"{_OLDER}/") for name in record.files):
-      return {**record.recipe, "trained by": "an older release"}
     if record.files != _checksums(folder):
       raise errors.UserError(
         f"{folder / weights_file.FILE}: the weights that were trained here are"

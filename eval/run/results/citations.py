@@ -30,7 +30,7 @@ def text(
     models: their names in `models`; others are not cited.
     natural: whether nothing was corrupted or perturbed.
   """
-  row = natural_sets.by_set_name(dataset)
+  row = natural_sets.row_of_set(dataset)
   papers = [row.paper] if row else []
   papers += map(cards.paper_of, models)
   files = [dataset] if natural else [dataset, _OF_TASK.get(task, dataset)]

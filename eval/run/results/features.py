@@ -112,7 +112,7 @@ def _chosen(
   known = {c.config: c for c in plan.conditions}
   for name in conditions:
     if name not in known:
-      raise errors.unknown("condition of the run", name, known)
+      raise errors.unknown_error("condition of the run", name, known)
   return [known[name] for name in conditions or known]
 
 

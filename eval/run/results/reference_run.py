@@ -47,7 +47,7 @@ def named(options: base.Options) -> tuple[base.Options, base.Run]:
   if options.dataset not in run.datasets:
     if options.dataset is not None or len(run.datasets) > 1:
       got = options.dataset or "none"
-      raise errors.unknown(f"--dataset of {where}", got, run.datasets)
+      raise errors.unknown_error(f"--dataset of {where}", got, run.datasets)
   baseline, of_run = options.baseline, str(run.config.get("baseline", ""))
   if baseline is None:  # a model of the run normalises where the run is, too
     baseline = "" if baselines.model_label(of_run) else of_run
@@ -104,7 +104,9 @@ def joined(
     notes=[
       *predictions.notes,
       f"facts of the data: those of {options.facts}",
-      *cell_facts.stated((m, facts.words()) for m in predictions.labels()),
+      *cell_facts.elsewhere_notes(
+        (m, facts.words()) for m in predictions.labels()
+      ),
     ],
   )
 
@@ -132,7 +134,7 @@ def _join_groups(
   """Return a cell's columns, in the groups of the run's."""
   columns = predictions.columns(cell)
   ours = {n: columns[n] for n in ("example_id", "frame", "label")}
-  with errors.begun(f"{source} beside --facts (the first)"):
+  with errors.prefixed(f"{source} beside --facts (the first)"):
     pairing.check_columns(cell.condition, run_columns, ours)
   return {**columns, "group_id": run_columns["group_id"]}
 

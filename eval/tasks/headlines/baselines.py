@@ -88,10 +88,12 @@ def check(
   label = model_label(baseline)
   if label:
     if label not in labels:
-      raise errors.unknown("baseline model", label, labels)
+      raise errors.unknown_error("baseline model", label, labels)
     return
   if baseline and baseline not in corruption_error.baselines():
-    raise errors.unknown("baseline", baseline, corruption_error.baselines())
+    raise errors.unknown_error(
+      "baseline", baseline, corruption_error.baselines()
+    )
   if baseline and not holds(baseline, dataset, edition):
     raise errors.UserError(
       f"baseline={baseline!r} does not fit: {_why(baseline, dataset, edition)}. Leave the"

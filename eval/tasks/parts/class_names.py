@@ -64,7 +64,7 @@ class Classes:
       )
     worded = folders or not any(map(_is_number, labels))
     if labels and not names and worded:
-      of_set = [n[0] for n in datasets.known(dataset).class_names()]
+      of_set = [n[0] for n in datasets.class_or_unknown(dataset).class_names()]
       names, told = tuple(of_set or sorted({*labels} - {""})), bool(of_set)
     # Numbers are none where a class is called by one, or nobody numbered them.
     told = told and not any(map(_is_number, names))
@@ -86,14 +86,14 @@ class Classes:
     if row is not None:
       raise errors.UserError(
         f"{file.path}: column {name!r}, row {row + 1}"
-        f" ({file.texts('example_id').at(row)!r})"
-        f"{self._words(column.at(row).strip())}"
+        f" ({file.texts('example_id').text(row)!r})"
+        f"{self._words(column.text(row).strip())}"
       )
     return np.array([*by_text.values()], np.int64)[column.codes]
 
   def _number(self, text: str, by_name: Mapping[str, int]) -> int | None:
     """Return the class of a value; None if it is none."""
-    number = column_files.whole(text)
+    number = column_files.whole_number(text)
     if not text.strip():
       return EMPTY
     if number is None or not self.told:
@@ -104,7 +104,7 @@ class Classes:
     """Return what is wrong with a value, in words."""
     if not value:
       return " is empty; every example needs its class."
-    if self.told and column_files.whole(value) is not None:
+    if self.told and column_files.whole_number(value) is not None:
       scope = "Classes are whole numbers from 0."
       if self.count:
         scope = (
@@ -113,7 +113,7 @@ class Classes:
         )
       return f": no class {value[:40]}. {scope}"
     if self.names:
-      unknown = errors.unknown("class", value, self.names)
+      unknown = errors.unknown_error("class", value, self.names)
       return f": {unknown} Other names can be numbered by --classes=FILE."
     return (
       f": got {value[:40]!r}, expected a whole number from 0. Names of classes"

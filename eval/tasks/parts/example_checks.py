@@ -1,6 +1,6 @@
 """Checks of predictions against the examples that a data set is known to have.
 
-The builders (`robust_tfds.datasets.known`) know how many examples a set has,
+The builders (`robust_tfds.datasets.class_or_unknown`) know how many examples a set has,
 their ids, and the classes that ids imply, without any file of the data. A set
 that is not ours is only known by its facts.
 """
@@ -42,7 +42,7 @@ def part(dataset: str, examples: int, split: str | None = None) -> str:
   >>> part("imagenet_c", 50_000), part("mine_c", 60)
   ('', '')
   """
-  published = datasets.known(dataset).published_in(split)
+  published = datasets.class_or_unknown(dataset).published_in(split)
   if not 0 < examples < published:
     return ""
   return f"{examples:,} of {published:,} published examples"
@@ -71,7 +71,7 @@ def check_kind(dataset: str, kind: str) -> None:
   Raises:
     UserError: the message says what the set holds.
   """
-  holds = datasets.known(dataset).KIND
+  holds = datasets.class_or_unknown(dataset).KIND
   if holds not in ("", kind):
     raise errors.UserError(
       f"--dataset={dataset}: it is a set of {holds}, but these are predictions on"
@@ -106,7 +106,7 @@ def check_examples(
       subset or a limit, others than the first ones that a limit takes, or
       others than those of a named subset.
   """
-  name, builder = facts.dataset, datasets.known(facts.dataset)
+  name, builder = facts.dataset, datasets.class_or_unknown(facts.dataset)
   check_name(name)
   _check_split(source, facts, builder)
   _check_count(source, facts, limit, ids)
@@ -243,7 +243,7 @@ def _check_limit(
 ) -> Examples:
   """Check ids against the first ones of the set, in TFDS's order."""
   name = facts.dataset
-  place = functools.partial(base.place, datasets.known(name).SPLIT)
+  place = functools.partial(base.place, datasets.class_or_unknown(name).SPLIT)
   wrong = sorted(set(ids) - set(sorted(known_ids, key=place)[: len(ids)]))
   if known_ids and wrong:
     raise errors.UserError(
@@ -267,7 +267,7 @@ def check_groups(source: str, dataset: str, columns: Columns) -> None:
   """
   if stored_numbers.holds_numbers(columns):
     return
-  builder = datasets.known(dataset)
+  builder = datasets.class_or_unknown(dataset)
   names = [columns[n].tolist() for n in ("example_id", "frame", "group_id")]
   for example_id, frame, group in zip(*names):
     expected = builder.known_group(example_id, frame)
@@ -284,7 +284,7 @@ def _frames(dataset: str) -> Mapping[str, frames.Row]:
   """Return the frames by id, with unreviewed ones; none if they are not
   embedded.
   """
-  builder = datasets.known(dataset)
+  builder = datasets.class_or_unknown(dataset)
   listed = builder.known_frames() if issubclass(builder, frames.Builder) else ()
   return {row.frame.example_id: row for row in listed}
 
@@ -306,7 +306,7 @@ def check_labels(
   Raises:
     UserError: a class other than the id implies.
   """
-  builder, by_id = datasets.known(dataset), 0
+  builder, by_id = datasets.class_or_unknown(dataset), 0
   for example_id, label in zip(ids, labels.tolist()):
     expected = builder.known_label(example_id)
     by_id += expected is not None

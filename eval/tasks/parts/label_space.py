@@ -107,7 +107,7 @@ class LabelSpace:
       UserError: an unknown merge, or logits of another label space.
     """
     if merge not in MERGES:
-      raise errors.unknown("merge", merge, MERGES)
+      raise errors.unknown_error("merge", merge, MERGES)
     given = logits.shape[-1]
     if given == len(self.classes) != self.source_classes:
       return logits
@@ -160,9 +160,9 @@ def get(name: str) -> LabelSpace:
   (30, 288, 'bird')
   """
   if name.endswith(".json"):
-    return _read(paths.of(name))
+    return _read(paths.parse(name))
   if name not in names():
-    raise errors.unknown("label space", name, names())
+    raise errors.unknown_error("label space", name, names())
   return _read(_folder() / name / _FILE, name)
 
 

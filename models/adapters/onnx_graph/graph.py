@@ -236,7 +236,7 @@ def _apply(node: Node, inputs: list[Any], dtype: str) -> tuple:
     raise
   except Exception as error:
     raise errors.UserError(
-      f"{node.operator} ({node.outputs[0]}): {errors.of_user(error)}"
+      f"{node.operator} ({node.outputs[0]}): {errors.user_fault(error)}"
     ) from error
   if narrow:
     outputs = _recast(outputs, dtype, "float32")

@@ -24,7 +24,7 @@ def check_route(route: str) -> None:
     UserError: the route is unknown; the known ones are named.
   """
   if route not in _ROUTES:
-    raise errors.unknown("route", route, _ROUTES)
+    raise errors.unknown_error("route", route, _ROUTES)
 
 
 def choose_route(
@@ -77,7 +77,7 @@ def check_agreement(
       raise
     except Exception as error:  # a case of an operator that JAX lacks
       raise errors.UserError(
-        f"JAX cannot compute it: {errors.of_user(error)}."
+        f"JAX cannot compute it: {errors.user_fault(error)}."
       ) from error
     distance = max(distance, float(np.abs(got - expected).max()) / scale)
     if not distance <= TOLERANCE:

@@ -26,7 +26,7 @@ def tensorflow(what: str) -> Any:
     import tensorflow as tf
     import tf2jax
   except ImportError as error:
-    raise errors.missing_package("tf2jax", "savedmodel", what) from error
+    raise errors.missing_package_error("tf2jax", "savedmodel", what) from error
   del tf2jax
   return tf
 
@@ -115,7 +115,7 @@ def _traced(
     )
   except Exception as error:
     raise errors.UserError(
-      f"{name} cannot be rewritten in JAX: {errors.of_user(error)}"
+      f"{name} cannot be rewritten in JAX: {errors.user_fault(error)}"
       f" route='host' runs it in TensorFlow."
     ) from error
 

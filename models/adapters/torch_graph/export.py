@@ -67,7 +67,7 @@ def export(
           called, (batch,), dynamic_shapes=dynamic, strict=strict
         )
       except Exception as error:  # whatever the module's own code raises
-        reasons.append(errors.of_user(error))
+        reasons.append(errors.user_fault(error))
   raise errors.UserError(f"torch.export cannot export it: {reasons[0]}")
 
 
@@ -172,7 +172,9 @@ def _translated(
 
   for package in ("onnx", "onnxscript"):
     if importlib.util.find_spec(package) is None:
-      raise errors.missing_package(package, "torch", "A traced torch module")
+      raise errors.missing_package_error(
+        package, "torch", "A traced torch module"
+      )
   simpler = decompositions.table()
   while True:
     try:
@@ -203,7 +205,7 @@ def _translation_error(
   listed = [line for line in summary.splitlines() if line.strip()]
   return errors.UserError(
     "torch cannot write it in ONNX's operators:"
-    f" {listed[0] if listed else errors.of_user(error)}"
+    f" {listed[0] if listed else errors.user_fault(error)}"
   )
 
 

@@ -104,7 +104,7 @@ def _fetch(repository: Repository) -> pathlib.Path:
   try:
     import huggingface_hub as hub
   except ImportError as error:
-    raise errors.missing_package(
+    raise errors.missing_package_error(
       "huggingface_hub", "hub", repository.text
     ) from error
   endpoint = (os.environ.get(ENDPOINT) or _HUB).rstrip("/")
@@ -184,7 +184,9 @@ def _choose(repository: Repository, files: Iterable[str]) -> str:
   files = [file for file in files if _is_inside(file)]
   if repository.file:
     if repository.file not in files:
-      raise errors.unknown(f"file of {repository.text}", repository.file, files)
+      raise errors.unknown_error(
+        f"file of {repository.text}", repository.file, files
+      )
     return repository.file
   ordered = formats.hub_order(files)
   if ordered:

@@ -22,7 +22,7 @@ def parse(text: str) -> known.Known:
     names = [k.name for k in known.every() if k.name.startswith(_START)]
     ending = text.rpartition(".")[2]
     listed = [name for name in names if name.endswith(ending)]
-    raise errors.unknown("torchvision weights", text, listed or names)
+    raise errors.unknown_error("torchvision weights", text, listed or names)
   return row
 
 

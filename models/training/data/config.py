@@ -127,7 +127,7 @@ class Config(settings.Group):
       )
     for key, rule in {"crop": self.crop, "geometry": self.geometry}.items():
       if rule:
-        with errors.begun(f"config.data.{key}"):
+        with errors.prefixed(f"config.data.{key}"):
           crops.shape(rule)
 
 

@@ -81,7 +81,7 @@ def apply(
     )
   parts = _RULE.fullmatch(rule)
   if not parts:
-    with errors.begun(name):
+    with errors.prefixed(name):
       return geometry.apply(pixels, rule)
   bicubic = bool(parts["bicubic"])
   height, width = pixels.shape[:2]
@@ -91,7 +91,7 @@ def apply(
     part = pixels[top:bottom, left:right]
     down, across = (resizing.taps(n, side, bicubic) for n in part.shape[:2])
     return resizing.resized(part, down, across)
-  with errors.begun(name):
+  with errors.prefixed(name):
     way = geometry.fit(f"short{parts['short']}", width, height)
   crop = placed_box(*way.size, int(parts["crop"]), key)
   way = way._replace(crop=crop, bicubic=bicubic)

@@ -104,9 +104,7 @@ class Examples(abc.ABC):
     return row
 
   def __getstate__(self) -> dict[str, Any]:
-    """Return the state for other processes: where examples are stored, no
-    decoded pixels.
-    """
+    """Return the state for other processes, without decoded pixels."""
     return {**self.__dict__, "_held": {}, "_left": HELD_BYTES}
 
   @abc.abstractmethod
@@ -169,7 +167,7 @@ class Listed(Examples):
     each = self._sources[number]
     if self.kind == VIDEOS:
       data = each.file.data()
-      with errors.begun(each.example_id):
+      with errors.prefixed(each.example_id):
         fps = each.fps or video_files.frame_rate(data)
         return {"video": _frames(data), "fps": fps, "label": each.label}
     image = each.picture.read()
@@ -217,7 +215,7 @@ class Records(Examples):
     self._files = _record_files(builder, split)
     stored = file_formats.skipping([image])
     if file_formats.is_array_record(builder):
-      self._read, count = file_formats.by_number(builder, split, stored)
+      self._read, count = file_formats.random_access(builder, split, stored)
     else:
       held = [*file_formats.rows(builder, split, stored)]
       self._read, count = held.__getitem__, len(held)
@@ -250,7 +248,7 @@ class Records(Examples):
     row = self._read(self._numbers[number])
     where = f"{self.words}: {self.ids[number]}"
     if self.kind == VIDEOS:
-      with errors.begun(where):
+      with errors.prefixed(where):
         video = _frames(row[self._image])
       label = self._class(row, where)
       return {"video": video, "fps": float(row["fps"]), "label": label}
@@ -361,7 +359,7 @@ def _official_examples(config: Config, split: str) -> Examples:
   builder = datasets.builder(config.source, data_dir=config.data_dir or None)
   by_split = builder.clean_sources(config.manual_dir or None)
   if split not in by_split:
-    raise errors.unknown(f"split of {config.source}", split, by_split)
+    raise errors.unknown_error(f"split of {config.source}", split, by_split)
   classes = _classes(builder.info.features, "label")
   where = f"{config.source} in {config.manual_dir}"
   return Listed(config.source, classes, where, by_split[split])
@@ -396,7 +394,7 @@ def _sibling_examples(place: str) -> Iterator[Examples]:
   """Yield the examples of a folder's held-out siblings: `X/test` for `X/mine`."""
   parents = [paths.resolved(place).parent]
   if paths.is_local(place):  # a link lies elsewhere than where it leads
-    written = os.path.dirname(os.path.abspath(paths.of(place)))
+    written = os.path.dirname(os.path.abspath(paths.parse(place)))
     parents.append(paths.resolved(written))
   for parent in dict.fromkeys(parents):
     for entry in paths.folders(parent):
@@ -404,7 +402,7 @@ def _sibling_examples(place: str) -> Iterator[Examples]:
         words = (
           f"{entry.name} beside it is by its name what models are judged on"
         )
-        with errors.begun(f"config.data.source: {words}"):
+        with errors.prefixed(f"config.data.source: {words}"):
           read = _picture_examples(entry.path)
         if read:
           yield read
@@ -412,9 +410,9 @@ def _sibling_examples(place: str) -> Iterator[Examples]:
 
 def _picture_examples(place: str) -> Examples | None:
   """Return the pictures of a folder and its subfolders; None if there are none."""
-  files = folder.files(paths.resolved(paths.of(place)), place)[0]
+  files = folder.files(paths.resolved(paths.parse(place)), place)[0]
   listed = [source.File(i, path, label=0) for i, path in files.items()]
-  sources = pictures.of_files(listed, **folder.Folder.reading)
+  sources = pictures.sources_from_files(listed, **folder.Folder.reading)
   name = os.path.basename(place.rstrip("/"))
   return Listed(name, (), place, sources) if listed else None
 
@@ -472,8 +470,8 @@ def _picture(each: Any) -> Any:
 
 
 def _folder_examples(place: str) -> Examples:
-  set_ = folder.Folder.at(place, user_data.NO_OPTIONS)
-  sources = pictures.of_files(set_.files(), **set_.reading)
+  set_ = folder.Folder.from_place(place, user_data.NO_OPTIONS)
+  sources = pictures.sources_from_files(set_.files(), **set_.reading)
   return Listed(set_.name, set_.classes, set_.where, sources)
 
 
@@ -486,7 +484,7 @@ def _tfds_examples(
   set_.unlabelled = unlabelled
   set_.prepare()
   if not file_formats.is_array_record(builder):
-    sources = pictures.of_files(set_.files(), **set_.reading)
+    sources = pictures.sources_from_files(set_.files(), **set_.reading)
     files = _record_files(builder, set_.part)
     return Listed(set_.name, set_.classes, set_.notes[-1], sources, set_, files)
   return Records(
@@ -511,7 +509,7 @@ def check_name(name: str) -> None:
   ]
   if name not in (*trainable, *training.ROWS):
     known = ["folder:PATH", "tfds:NAME", *trainable, *training.ROWS]
-    raise errors.unknown("set to train on", name, known)
+    raise errors.unknown_error("set to train on", name, known)
 
 
 def _builder_examples(config: Config, split: str, say: Any) -> Examples:

@@ -52,7 +52,7 @@ def make(
   if kind == examples.PICTURES:
     image = crops.apply(row["image"], rule or "whole", key, name=name)
     return {"image": image, "label": label}
-  with errors.begun(name):
+  with errors.prefixed(name):
     frames = _clip(row, config, rule, key)
   video = crops.apply(frames, rule or "whole", key, name=name)
   return {"video": video, "label": label}
@@ -78,9 +78,7 @@ def stacked(rows: Sequence[Item]) -> dict[str, np.ndarray]:
 def _clip(
   row: Mapping[str, Any], config: Config, rule: str, key: np.ndarray
 ) -> np.ndarray:
-  """Cut a clip from a video: anywhere if the crop is random, else from its
-  middle.
-  """
+  """Cut a clip: anywhere if the crop is random, else from the middle."""
   if not config.frames:
     raise errors.UserError(
       "a video, of which data.frames=0 are asked for. Expected the frames of the"

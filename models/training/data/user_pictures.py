@@ -47,7 +47,7 @@ class Pictures:
     Raises:
       UserError: the folder does not exist, or holds no pictures.
     """
-    root = paths.of(place, "the folder of pictures")
+    root = paths.parse(place, "the folder of pictures")
     if not root.is_dir():
       raise errors.UserError(
         f"{place}: there is no such folder. Expected one with pictures."
@@ -65,9 +65,7 @@ class Pictures:
     return len(self._files)
 
   def __getstate__(self) -> dict[str, Any]:
-    """Return the state for other processes: where the pictures are, not the
-    held pixels.
-    """
+    """Return the state for other processes, without the held pixels."""
     return {**self.__dict__, "_held": {}, "_left": examples.HELD_BYTES}
 
   @functools.cached_property
@@ -109,7 +107,7 @@ class Pictures:
     if number in self._held:
       return self._held[number]
     name, path = self._files[number]
-    with errors.begun(f"{self._place}/{name}"):
+    with errors.prefixed(f"{self._place}/{name}"):
       pixels = geometry.apply(pictures.picture(path), f"short{self._short}")
     self._left -= pixels.nbytes
     if self._left >= 0:

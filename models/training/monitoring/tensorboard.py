@@ -30,7 +30,7 @@ def check() -> None:
   try:
     import tensorboardX  # noqa: F401
   except ImportError as e:
-    raise errors.missing_package(
+    raise errors.missing_package_error(
       "tensorboardX", "tensorboard", "config.keep.tensorboard"
     ) from e
 

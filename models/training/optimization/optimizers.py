@@ -34,7 +34,7 @@ def make_optimizer(
     UserError: the optimizer is unknown, or has no momentum and is given one.
   """
   if config.name not in _NAMES:
-    raise errors.unknown("optimizer", config.name, _NAMES)
+    raise errors.unknown_error("optimizer", config.name, _NAMES)
   for key in ("momentum", "dampening", "nesterov"):
     if config.name in ("adam", "adamw") and getattr(config, key):
       raise errors.UserError(
@@ -104,9 +104,7 @@ class _Momentum(NamedTuple):
 
 
 def _momentum(config: Optimizer) -> optax.GradientTransformation:
-  """Build torch's momentum: the first gradient enters whole, later ones
-  dampened.
-  """
+  """Build torch's momentum: only later gradients are dampened."""
   momentum, nesterov = config.momentum, config.nesterov
   if nesterov and config.dampening:
     raise errors.UserError(

@@ -44,7 +44,7 @@ def make_schedule(
       or `step` has no place to fall, or none within the training.
   """
   if config.name not in _NAMES:
-    raise errors.unknown("schedule", config.name, _NAMES)
+    raise errors.unknown_error("schedule", config.name, _NAMES)
   if config.warmup >= max(steps, 1):
     raise errors.UserError(
       f"config.schedule.warmup: got {config.warmup} of {steps} steps, expected"

@@ -52,19 +52,14 @@ class Alp(base.Recipe):
   def __post_init__(self) -> None:
     """Refuse an unknown target."""
     if self.target not in _TARGETS:
-      raise errors.unknown(
+      raise errors.unknown_error(
         "target of config.recipe (alp)", self.target, _TARGETS
       )
 
   @property
   def passes(self) -> int:
     """The gradients of a step: the attack's, and those of what is then shown."""
-    return self.attack + (2 if self.paired else 1)
-
-  @property
-  def attack(self) -> int:
-    """The number of the attack's steps."""
-    return self.steps
+    return self.steps + (2 if self.paired else 1)
 
   @property
   def paired(self) -> bool:

@@ -57,7 +57,7 @@ class CorruptionMix(base.Recipe):
     """Refuse names that belong to neither pictures nor videos, and an empty
     list.
     """
-    with errors.begun("config.recipe.names"):
+    with errors.prefixed("config.recipe.names"):
       if not self._resolved():
         raise errors.UserError(
           f"got {self.names!r}, expected at least one corruption, e.g. fog."
@@ -76,9 +76,7 @@ class CorruptionMix(base.Recipe):
       )
 
   def transform(self, images: jax.Array, keys: jax.Array) -> jax.Array:
-    """Return each picture or clip under one of the names at one of the
-    severities.
-    """
+    """Return every picture or clip under a drawn name and severity."""
     clean = self.moved(images, keys)
     changed = corruption_mix.corruption_mix(
       clean,

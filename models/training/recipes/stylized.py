@@ -69,7 +69,7 @@ class Styling:
   def __post_init__(self) -> None:
     """Refuse unknown modes and stylizers."""
     if self.mode not in MODES:
-      raise errors.unknown("config.recipe.mode", self.mode, MODES)
+      raise errors.unknown_error("config.recipe.mode", self.mode, MODES)
     if self.stylizer != _TEXTURE and len(self._files()) != 2:
       raise errors.UserError(
         f"config.recipe.stylizer: got {self.stylizer!r}, expected AdaIN's encoder"
@@ -78,9 +78,7 @@ class Styling:
 
   @property
   def copies(self) -> int:
-    """The number of times that an epoch shows an example: 2 if both versions
-    are shown.
-    """
+    """How often an epoch shows an example: 2 if both versions are shown."""
     return 2 if self.mode == COMBINED else 1
 
   @property
@@ -142,9 +140,7 @@ class Styling:
     return jnp.where(styled[:, None, None, None], changed, images)
 
   def styled_by(self) -> str:
-    """Return what is mixed in, in words: `64 procedural textures by texture,
-    not AdaIN`.
-    """
+    """Return the styles in words: `64 procedural textures by texture, ...`."""
     if self.mode == STANDARD:
       return ""
     words = f"{self.textures} procedural textures of seed 0"

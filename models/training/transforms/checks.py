@@ -205,7 +205,7 @@ def whole_number(name: str, value: object, allowed: Iterable[int]) -> int:
   Raises:
     UserError: it is out of range; the message names the argument.
   """
-  got, known = conditions.whole(value), list(allowed)
+  got, known = conditions.whole_number(value), list(allowed)
   if got not in known:
     # -1 means a drawn number, 0 means none.
     first = "-1 or 1" if known[:2] == [-1, 1] else str(known[0])

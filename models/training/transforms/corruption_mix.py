@@ -168,9 +168,7 @@ def _host_draws(
   edition: str,
   size: tuple[int, ...],
 ) -> dict[str, dict[str, jax.Array]]:
-  """Return the host's draws for every clip by name, arrays `[B, T, ...]`, 0 for
-  others.
-  """
+  """Return the host's draws by name, `[B, T, ...]`; 0 for other clips."""
   of_host = [n for n in names if not _is_picture_corruption(n)]
   if not of_host:
     return {}
@@ -287,7 +285,7 @@ def _check_clips(
 ) -> None:
   """Refuse perturbations that run on no device, or change a clip's size."""
   if edition not in video.EDITIONS:
-    raise errors.unknown(
+    raise errors.unknown_error(
       "edition of the video perturbations", edition, video.EDITIONS
     )
   for name in names:

@@ -65,7 +65,7 @@ class Anchor:
     ]
 
 
-def with_pixels(
+def add_pixels(
   frame: frames.Frame, pictures: epath.Path, **facts: Any
 ) -> frames.Frame:
   """Return a frame that is read from a folder, with further fields."""
@@ -110,7 +110,7 @@ def candidates(path_at: Callable[[int], str], folder: os.PathLike) -> list[int]:
     FileNotFoundError: a frame is missing between frames that are there.
   """
   offsets = [o for o in range(-frames.K, frames.K + 1) if o and path_at(o)]
-  files = [paths.of(folder) / path_at(o) for o in offsets]
+  files = [paths.parse(folder) / path_at(o) for o in offsets]
   there = [o for o, is_there in zip(offsets, paths.exist(files)) if is_there]
   for sign in (-1, 1):
     side = {abs(o) for o in there if o * sign > 0}

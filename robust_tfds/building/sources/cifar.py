@@ -135,7 +135,7 @@ def test_images(
     UserError: a file that is truncated or not of this format.
   """
   manual = folders.manual_dir(dl_manager)
-  place = _in_manual_dir(cifar, manual) if manual else None
+  place = _find(cifar, manual) if manual else None
   if place is None:
     prepared = _prepared(cifar, data_dir)
     if prepared:
@@ -143,7 +143,9 @@ def test_images(
     place = _downloaded(cifar, dl_manager, manual)
   if place.suffix == _RECORDS_SUFFIX:
     return _records(cifar, paths.read_bytes(place), str(place))
-  return _records(cifar, _in_archive(cifar, place), f"{place}: {cifar.batch}")
+  return _records(
+    cifar, _archived_batch(cifar, place), f"{place}: {cifar.batch}"
+  )
 
 
 def _records(
@@ -168,7 +170,7 @@ def _records(
   return labels, planes.transpose(0, 2, 3, 1)
 
 
-def _in_manual_dir(cifar: Cifar, root: epath.Path) -> epath.Path | None:
+def _find(cifar: Cifar, root: epath.Path) -> epath.Path | None:
   """Return the test batch, or the archive that holds it; None if neither
   exists.
   """
@@ -176,7 +178,7 @@ def _in_manual_dir(cifar: Cifar, root: epath.Path) -> epath.Path | None:
   return next((place for place in places if place.exists()), None)
 
 
-def _in_archive(cifar: Cifar, archive: epath.Path) -> bytes:
+def _archived_batch(cifar: Cifar, archive: epath.Path) -> bytes:
   batches = archives.contents(archive, lambda name: name == cifar.batch)
   data = [content for _, content in batches]
   if not data:
@@ -218,7 +220,7 @@ def _downloaded(
     # Without a network TFDS tries again for minutes before it says so.
     logging.warning("%s; downloading %s.", absent, cifar.url)
   try:
-    return paths.of(dl_manager.download(cifar.url))
+    return paths.parse(dl_manager.download(cifar.url))
   except folders.NotFetchedError:
     raise
   except Exception as e:  # TFDS raises many kinds for a missing network

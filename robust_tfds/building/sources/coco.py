@@ -61,7 +61,7 @@ class Image(source.Part):
       )
     rows = sorted(self.annotations, key=lambda row: row["id"])
     try:
-      return with_masks(objects_of(rows, labels()), rows, self.size)
+      return add_masks(objects_of(rows, labels()), rows, self.size)
     except errors.MissingPackageError:
       raise
     except errors.UserError as e:
@@ -238,8 +238,8 @@ def objects_of(
   ]
 
 
-def with_masks(
-  known: Sequence[objects.Object],
+def add_masks(
+  box_objects: Sequence[objects.Object],
   annotations: Sequence[Mapping[str, Any]],
   size: tuple[int, int],
 ) -> list[objects.Object]:
@@ -252,7 +252,7 @@ def with_masks(
   masks = rows.masks([size] * len(annotations), polygons=rle.from_polygons)
   return [
     dataclasses.replace(each, mask=_mask(mask))
-    for each, mask in zip(known, masks, strict=True)
+    for each, mask in zip(box_objects, masks, strict=True)
   ]
 
 

@@ -48,14 +48,14 @@ def find(
     FileNotFoundError: in none of the places; the message lists them.
     UserError: an incomplete archive, see `reading.archives`.
   """
-  root = paths.of(manual_dir)
-  files = _in_folder(root / folder)
+  root = paths.parse(manual_dir)
+  files = _folder_files(root / folder)
   if marker in files or (files and not marker):
     return files
   for name in packed:
     archive = root / name
     if archive.is_file():
-      files = _in_archive(archive, folder)
+      files = _archive_files(archive, folder)
       if marker in files or (files and not marker):
         return files
   expected = f"{folder}/{marker}" if marker else f"{folder}/"
@@ -66,7 +66,7 @@ def find(
   )
 
 
-def _in_folder(folder: epath.Path) -> dict[str, source.File]:
+def _folder_files(folder: epath.Path) -> dict[str, source.File]:
   return {
     below: source.File(below, whole)
     for below, whole in sorted(paths.files_below(folder))
@@ -74,7 +74,7 @@ def _in_folder(folder: epath.Path) -> dict[str, source.File]:
   }
 
 
-def _in_archive(archive: epath.Path, folder: str) -> dict[str, source.File]:
+def _archive_files(archive: epath.Path, folder: str) -> dict[str, source.File]:
   members = _members(str(archive), paths.state(archive))
   start = f"{folder}/"
   files = {
@@ -194,7 +194,7 @@ def is_hidden(path: pathlib.PurePath) -> bool:
 def manual_dir(dl_manager: Any) -> epath.Path | None:
   """Return a download manager's manual dir; None if it has none, or no files."""
   try:
-    return paths.of(dl_manager.manual_dir)
+    return paths.parse(dl_manager.manual_dir)
   except AssertionError:  # TFDS's way to say so
     return None
 
@@ -209,7 +209,7 @@ def extracted(
     archives: names of archives in the manual dir, the first that exists counts.
     folder: the folder in the archive; if it exists, nothing is extracted.
   """
-  root = paths.of(dl_manager.manual_dir)
+  root = paths.parse(dl_manager.manual_dir)
   present = [root / a for a in archives if (root / a).exists()]
   if not present or (root / folder).is_dir():
     return (root,)
@@ -218,7 +218,7 @@ def extracted(
     raise NotFetchedError(f"{archive} is unpacked by the build.")
   state = paths.state(archive)
   name = f"{archive.name}.{state.size}.{state.changed[0]}"
-  place = paths.of(dl_manager.download_dir) / "extracted" / name
+  place = paths.parse(dl_manager.download_dir) / "extracted" / name
   return root, archives_lib.extract(archive, place)
 
 

@@ -106,7 +106,7 @@ def clean(manual_dir: os.PathLike) -> list[source.File]:
     FileNotFoundError: none; the message lists the places.
     UserError: images without a label, or two with the same name.
   """
-  root = paths.of(manual_dir)
+  root = paths.parse(manual_dir)
   archive = root / VALIDATION_TAR
   if archive.exists():
     members = archives.members(archive, is_picture)

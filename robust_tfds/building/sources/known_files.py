@@ -52,10 +52,10 @@ def rows() -> tuple[Row, ...]:
 
 def lines(name: str) -> tuple[str, ...]:
   """Return a line for each file that a set is made from."""
-  return tuple(row.words() for row in _of(name))
+  return tuple(row.words() for row in _rows_of_set(name))
 
 
-def _of(name: str) -> list[Row]:
+def _rows_of_set(name: str) -> list[Row]:
   return [row for row in rows() if name in row.sets.split(",")]
 
 
@@ -69,7 +69,7 @@ def lack(
     fault: what was searched, and where.
     layout: the possible layouts of the files, in words.
   """
-  files = _of(name)
+  files = _rows_of_set(name)
   of_set, published, _ = name.partition(".published")
   by_itself = files and published  # of several archives
   what = files[0].file if by_itself else "its files"
@@ -99,7 +99,7 @@ def published(name: str, condition: conditions.Condition) -> str:
   if condition.kind != "pictures" or condition.clean:
     return every
   of_group = f"{every}.{group_tar(condition.name)}"
-  return of_group if _of(of_group) else every
+  return of_group if _rows_of_set(of_group) else every
 
 
 @contextlib.contextmanager

@@ -34,7 +34,7 @@ def corrupted(
     UserError: an unexpected shape or dtype, labels that are no classes, or that
       differ between the severities.
   """
-  folder = paths.of(manual_dir) / f"{cifar.name}-C"
+  folder = paths.parse(manual_dir) / f"{cifar.name}-C"
   length = IMAGES * len(conditions.SEVERITIES)
   array = _mapped(folder / f"{condition.name}.npy", (length, *_PICTURE), cifar)
   labels = _labels(folder / "labels.npy", length, cifar)
@@ -63,7 +63,7 @@ def sequences(
     FileNotFoundError: the array is missing.
     UserError: an unexpected shape or dtype.
   """
-  root = paths.of(manual_dir)
+  root = paths.parse(manual_dir)
   path = root / f"{cifar.name}-P" / f"{config}.npy"
   array = _mapped(path, (len(labels), *frames), cifar)
   for row, label in enumerate(labels):

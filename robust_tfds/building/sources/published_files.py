@@ -21,9 +21,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from etils import epath
 
 from robust_tfds import conditions, errors
-from robust_tfds.building import geometry, pictures
+from robust_tfds.building import geometry, movie_feature, pictures
 from robust_tfds.building.sources import folders, known_files
-from robust_tfds.datasets import movie_feature
 from robust_tfds.reading import archives
 from robust_tfds.reading import videos as video_files
 from robust_tfds.storage import paths
@@ -55,7 +54,7 @@ def find_pictures(
     UserError: a broken archive, a folder that is no class, a broken picture or
       one of another size; the message names it.
   """
-  files = _pictures(paths.of(manual_dir), set_folders, condition)
+  files = _pictures(paths.parse(manual_dir), set_folders, condition)
   layout = "<corruption>/<severity>/<wnid>/<name>.JPEG"
   for where, label, name, data in _labelled(files, wnids, layout, "picture"):
     shape = geometry.decode(data, "whole", where).shape
@@ -89,7 +88,7 @@ def find_videos(
     UserError: a folder that is no class.
     video_files.BrokenVideoError: a video that cannot be read or has other frames.
   """
-  root = paths.of(manual_dir)
+  root = paths.parse(manual_dir)
   files = _videos([root / set_folder, root], config)
   layout = f"<perturbation>/<wnid>/<name>{_VIDEO}"
   labelled = _labelled(files, wnids, layout, "video", _name_of_source)
@@ -194,10 +193,10 @@ def _pictures_in(archive: epath.Path, below: str) -> Iterator[_File]:
 
 def _videos(roots: Sequence[epath.Path], config: str) -> Iterator[_File]:
   files = _extracted([root / config for root in roots], _is_video)
-  yield from _read(files) if files else _in_any_tar(roots, config)
+  yield from _read(files) if files else _tar_videos(roots, config)
 
 
-def _in_any_tar(roots: Sequence[epath.Path], config: str) -> Iterator[_File]:
+def _tar_videos(roots: Sequence[epath.Path], config: str) -> Iterator[_File]:
   """Yield the videos of the first archive that holds any."""
   fault: errors.UserError | None = None
   for archive in _tars(roots):

@@ -53,13 +53,13 @@ class NoListError(FileNotFoundError):
   """An error for a missing list."""
 
 
-def by_split(
-  listed: Callable[[int], list[videos.Source]], splits: Sequence[str]
+def present_splits(
+  find: Callable[[int], list[videos.Source]], splits: Sequence[str]
 ) -> dict[str, list[videos.Source]]:
   """Return each split's videos, for the splits whose lists are present.
 
   Args:
-    listed: number of a split, from 1 -> its videos, like `ucf101`, `hmdb51`.
+    find: number of a split, from 1 -> its videos, like `ucf101`, `hmdb51`.
     splits: their names, in the order of their numbers.
 
   Raises:
@@ -69,7 +69,7 @@ def by_split(
   there, absent = {}, []
   for number, split in enumerate(splits, 1):
     try:
-      there[split] = listed(number)
+      there[split] = find(number)
     except NoListError as e:
       absent.append(e)
   if not there:
@@ -87,7 +87,7 @@ def ucf101(
     FileNotFoundError: a listed video is missing.
     UserError: a broken line, or a class that classInd.txt does not have.
   """
-  root = paths.of(manual_dir)
+  root = paths.parse(manual_dir)
   entries = _ucf101(root, f"{kind}list0{split}.txt", ucf101_classes(root))
   return video_lists.sources(entries, UCF101_INSTRUCTIONS)
 
@@ -126,7 +126,7 @@ def hmdb51(
     UserError: a broken line, a list of a class that HMDB51 does not have or that
       only this split is missing, or two videos of one name.
   """
-  root = paths.of(manual_dir)
+  root = paths.parse(manual_dir)
   entries = _hmdb51(root, f"_test_split{split}.txt", _KIND_OF[kind])
   return video_lists.sources(entries, HMDB51_INSTRUCTIONS)
 
@@ -170,7 +170,7 @@ def _hmdb51(
   for path in lists:
     folder = path.name.removesuffix(suffix)
     if folder not in label_of:
-      raise errors.unknown(
+      raise errors.unknown_error(
         f"class of HMDB51 (the list {path})", folder, label_of
       )
     for where, line in _lines(path, HMDB51_INSTRUCTIONS):

@@ -97,7 +97,7 @@ def _file(
 
 def _root(manual_dir: os.PathLike | str) -> epath.Path:
   """Return the extracted folder, else the archive."""
-  base = paths.of(manual_dir)
+  base = paths.parse(manual_dir)
   for root in (base / NAME, base / f"{NAME}.zip"):
     if root.exists():
       return root
@@ -121,11 +121,11 @@ def _text(root: epath.Path, name: str) -> tuple[str, str]:
 
 def _members(root: epath.Path) -> dict[str, archives.Member]:
   """Return the archive's files by their path below its folder."""
-  return _listed(str(root), paths.state(root))
+  return _member_map(str(root), paths.state(root))
 
 
 @functools.lru_cache(maxsize=1)  # 120,000 names
-def _listed(archive: str, state: paths.State) -> dict[str, archives.Member]:
+def _member_map(archive: str, state: paths.State) -> dict[str, archives.Member]:
   del state  # an archive that was replaced is read again
   return {
     member.name.removeprefix(f"{NAME}/"): member

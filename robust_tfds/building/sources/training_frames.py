@@ -116,7 +116,7 @@ class Boxes:
 
 def _root(manual_dir: os.PathLike | str) -> epath.Path:
   """Return the folder of VID's lists and frames."""
-  places = [paths.of(manual_dir) / root for root in _ROOTS]
+  places = [paths.parse(manual_dir) / root for root in _ROOTS]
   root = next((p for p in places if (p / _LISTS).is_dir()), None)
   if root is None:
     raise FileNotFoundError(f"No {_LISTS} in {manual_dir}.\n{VID_INSTRUCTIONS}")
@@ -188,7 +188,7 @@ def _annotated(
     yield (
       label_of[wnid],
       [
-        _whole(entry.findtext(f"bndbox/{s}"), f"{path}: bndbox/{s}")
+        _integer(entry.findtext(f"bndbox/{s}"), f"{path}: bndbox/{s}")
         for s in ("xmin", "xmax", "ymin", "ymax")
       ],
     )
@@ -206,7 +206,7 @@ def ilsvrc30(
   Raises:
     FileNotFoundError: no such folder, or a class folder without pictures.
   """
-  places = [paths.of(manual_dir) / folder for folder in _TRAIN_FOLDERS]
+  places = [paths.parse(manual_dir) / folder for folder in _TRAIN_FOLDERS]
   root = next((p for p in places if p.is_dir()), None)
   if root is None:
     raise FileNotFoundError(
@@ -216,11 +216,11 @@ def ilsvrc30(
     each
     for label, group in enumerate(members)
     for member in group
-    for each in _of_class(root, imagenet.wnids()[member], label)
+    for each in _class_pictures(root, imagenet.wnids()[member], label)
   ]
 
 
-def _of_class(
+def _class_pictures(
   root: epath.Path, wnid: str, label: int
 ) -> Iterator[pictures.Source]:
   folder = root / wnid
@@ -245,15 +245,15 @@ def ytbb(
     FileNotFoundError: the table or a picture is missing.
     UserError: a broken row.
   """
-  root = paths.of(manual_dir)
+  root = paths.parse(manual_dir)
   table = root / _TABLE
   if not table.exists():
     raise FileNotFoundError(f"No {table}.\n{YTBB_INSTRUCTIONS}")
   out = []
   for number, row in reading.csv_file(table, _COLUMNS):
     where = f"{table}, line {number}"
-    label = _whole(row["label"], f"{where}: label")
-    ms = _whole(row["time_ms"], f"{where}: time_ms")
+    label = _integer(row["label"], f"{where}: label")
+    ms = _integer(row["time_ms"], f"{where}: time_ms")
     if label >= classes or "/" in row["ytid"]:
       raise errors.UserError(
         f"{where}: a YouTube id and a label from 0 to {classes - 1} expected,"
@@ -273,7 +273,7 @@ def ytbb(
   return out
 
 
-def _whole(text: str | None, what: str) -> int:
+def _integer(text: str | None, what: str) -> int:
   text = (text or "").strip()
   if not (text.isascii() and text.isdigit()):
     raise errors.UserError(f"{what}: a whole number expected, got {text!r}.")

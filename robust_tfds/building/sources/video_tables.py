@@ -82,7 +82,7 @@ def kinetics400(
     UserError: a list without the columns, a broken row, or a class that
       Kinetics-400 does not have.
   """
-  root = paths.of(manual_dir)
+  root = paths.parse(manual_dir)
   return video_lists.sources(
     _kinetics400(root, part), _kinetics400_layout(part), partial=True
   )
@@ -100,7 +100,7 @@ def ssv2(
     UserError: a broken list, labels that are not the 174 classes, or a template
       that is no class.
   """
-  root = paths.of(manual_dir)
+  root = paths.parse(manual_dir)
   layout = _SSV2_LAYOUT.format(part=part)
   return video_lists.sources(_ssv2(root, part), layout)
 
@@ -113,7 +113,7 @@ def ucf101_ds(manual_dir: os.PathLike | str) -> list[videos.Source]:
     UserError: a missing column, an unknown class or kind of file, a clip listed
       twice, or a shift whose category differs from the paper's.
   """
-  root = paths.of(manual_dir)
+  root = paths.parse(manual_dir)
   return video_lists.sources(_ucf101_ds(root), UCF101_DS_INSTRUCTIONS)
 
 
@@ -140,7 +140,7 @@ def _kinetics400(root: epath.Path, part: str) -> Iterator[video_lists.Entry]:
       continue
     _check_kinetics400(where, row)
     if row["label"] not in label_of:
-      raise errors.unknown(
+      raise errors.unknown_error(
         f"class of Kinetics-400 ({where})", row["label"], label_of
       )
     file = (

@@ -35,9 +35,9 @@ def find(
       if wnid in out:
         continue
       if f"{wnid}.tar" in there:
-        files = _in_tar(root / folder / f"{wnid}.tar")
+        files = _tar_files(root / folder / f"{wnid}.tar")
       elif wnid in there:
-        files = _in_folder(root / folder / wnid)
+        files = _folder_files(root / folder / wnid)
       else:
         continue
       if files:
@@ -45,7 +45,7 @@ def find(
   return out
 
 
-def _in_tar(archive: epath.Path) -> list[source.File]:
+def _tar_files(archive: epath.Path) -> list[source.File]:
   members = archives.members(archive, imagenet.is_picture)
   files = {m.name.rpartition("/")[2]: m for m in members}
   return [
@@ -54,7 +54,7 @@ def _in_tar(archive: epath.Path) -> list[source.File]:
   ]
 
 
-def _in_folder(folder: epath.Path) -> list[source.File]:
+def _folder_files(folder: epath.Path) -> list[source.File]:
   return [
     source.File(name, str(folder / name))
     for name in paths.names(folder)

@@ -43,7 +43,7 @@ from robust_tfds.corruptions import given as given_draws
 from robust_tfds.corruptions.ops import layout
 
 
-@errors.at_the_door
+@errors.without_traceback
 def corrupt(
   image: jax.typing.ArrayLike,
   name: str,
@@ -91,7 +91,7 @@ def corrupt(
         " decide all that a key would."
       )
     drawn = _with_draws(image, name, severity, edition, draws)
-    return batching.as_given(drawn, given)
+    return batching.like_input(drawn, given)
   keys = seeding.picture_key(key, seed, name, severity)[None]
   if edition == "any" and not isinstance(image, jax.core.Tracer):
     # Any size without recompiling: the size travels as data.
@@ -104,7 +104,7 @@ def corrupt(
     # Put as it is: `asarray` would compile a copy for every size.
     return jax.device_put(done)
   levels = corrupt_flat(image[None], name, severity, edition=edition, keys=keys)
-  return batching.as_given(_reshaped(levels, (1, *image.shape))[0], given)
+  return batching.like_input(_reshaped(levels, (1, *image.shape))[0], given)
 
 
 def _with_draws(
@@ -187,7 +187,7 @@ def corrupt_in_canvas(
   return cut.reshape(height, width, 3)
 
 
-@errors.at_the_door
+@errors.without_traceback
 def corrupt_batch(
   images: jax.typing.ArrayLike,
   name: str,
@@ -223,7 +223,7 @@ def corrupt_batch(
   levels = corrupt_flat(
     images, name, severity, edition=edition, keys=keys, sizes=sizes
   )
-  return batching.as_given(_reshaped(levels, images.shape), given)
+  return batching.like_input(_reshaped(levels, images.shape), given)
 
 
 def _reshaped(levels: jax.Array, shape: tuple[int, ...]) -> jax.Array:
@@ -258,7 +258,7 @@ def corrupt_flat(
   keys = batching.checked_keys(keys, images.shape[0])
   sizes = batching.checked_sizes(sizes, images.shape)
   if edition is None:
-    return _of_each_size(images, name, level, keys, sizes)
+    return _corrupt_by_size(images, name, level, keys, sizes)
   variant = spec.edition(edition)
   plugins.check_size(name, edition, images.shape[1:], sizes)
   rows, fixed = tables(name, edition)
@@ -269,7 +269,7 @@ def corrupt_flat(
   )
 
 
-def _of_each_size(
+def _corrupt_by_size(
   images: batching.Image,
   name: str,
   severity: int | jax.Array,

@@ -102,7 +102,7 @@ def roundtrip(
   if partial[0]:
     # libjpeg repeats the last downsampled row, but full-size columns.
     chroma = _repeated(stored(_chroma, blocks), half[0], 1, units, stored)
-    blocks = stored(_with_chroma, blocks, chroma)
+    blocks = stored(_replace_chroma, blocks, chroma)
   blocks = stored(functools.partial(dct.forward, axis=0), blocks)
   blocks = stored(functools.partial(dct.forward, axis=1), blocks)
   blocks = stored(_quantised, blocks, *_steps(table))
@@ -117,11 +117,11 @@ def roundtrip(
   pixels = stored(functools.partial(_to_rgb, fancy=fancy), wide, samples)
   pixels = stored(lambda x: x.reshape(3 * _SIDE, -1).T, pixels)
 
-  def in_rows(pixels: jax.Array) -> jax.Array:
+  def to_rows(pixels: jax.Array) -> jax.Array:
     rows = pixels.reshape(_SIDE, units.down, -1).transpose(1, 0, 2)
     return rows.reshape(_SIDE * units.down, -1)[:height, : 3 * width]
 
-  return stored(in_rows, pixels)
+  return stored(to_rows, pixels)
 
 
 @functools.partial(jax.jit, static_argnums=1)
@@ -149,7 +149,7 @@ def _unit_pixels(
   """
   height, width = image.shape[:2]
 
-  def by_row(image: jax.Array) -> jax.Array:
+  def group_rows(image: jax.Array) -> jax.Array:
     rows = image.reshape(height, 3 * width)
     if _is_whole(size[0], units.down):
       rows = rows.reshape(units.down, _SIDE, -1).transpose(1, 0, 2)
@@ -160,7 +160,7 @@ def _unit_pixels(
     missing = 3 * (_SIDE * units.across - width)
     return jnp.pad(rows, ((0, 0), (0, 0), (0, missing))) if missing else rows
 
-  rows = stored(by_row, image)
+  rows = stored(group_rows, image)
   pixels = stored(lambda x: x.reshape(-1, 3 * _SIDE).T, rows)
   if _is_whole(size[1], units.across):
     return pixels
@@ -215,7 +215,7 @@ def _chroma(blocks: jax.Array) -> jax.Array:
   return blocks[:, :, _LUMA_BLOCKS:]
 
 
-def _with_chroma(blocks: jax.Array, chroma: jax.Array) -> jax.Array:
+def _replace_chroma(blocks: jax.Array, chroma: jax.Array) -> jax.Array:
   return jnp.concatenate([blocks[:, :, :_LUMA_BLOCKS], chroma], axis=2)
 
 
@@ -305,7 +305,7 @@ def _upsampled(
 
   def extended(values: jax.Array, axis: int) -> jax.Array:
     grid = values.reshape(*values.shape[:-1], *units)
-    more = stored(functools.partial(_with_neighbours, axis=axis), grid)
+    more = stored(functools.partial(_pad_neighbours, axis=axis), grid)
     return more.reshape(*more.shape[:-2], -1)
 
   high = stored(rows, extended(chroma, 1))
@@ -325,7 +325,7 @@ def _near(
   return tuple(jnp.where(fancy, side, own) for side in sides)
 
 
-def _with_neighbours(grid: jax.Array, axis: int) -> jax.Array:
+def _pad_neighbours(grid: jax.Array, axis: int) -> jax.Array:
   """Add one place on either side, from the neighbouring units; edges are
   repeated.
 

@@ -86,8 +86,8 @@ def _weights(
     first = jnp.maximum((center - stretch + 0.5).astype(jnp.int64), 0)
     last = jnp.minimum((center + stretch + 0.5).astype(jnp.int64), length)
 
-    def weight(at: jax.Array, center: jax.Array) -> jax.Array:
-      place = double.rounded((at - center + 0.5) * share, zero)
+    def weight(places: jax.Array, center: jax.Array) -> jax.Array:
+      place = double.rounded((places - center + 0.5) * share, zero)
       return jnp.maximum(1.0 - jnp.abs(place), 0.0)
 
     def add(k: jax.Array, total: jax.Array) -> jax.Array:

@@ -49,7 +49,7 @@ def sequence_names(benchmark: str = "common") -> tuple[str, ...]:
   return conditions.SEQUENCES.names(benchmark)
 
 
-@errors.at_the_door
+@errors.without_traceback
 def sequence(
   image: jax.typing.ArrayLike,
   name: str,
@@ -78,10 +78,10 @@ def sequence(
   given, image = image, batching.three_channels(image)
   keys = seeding.single(key)[None]
   flat = sequence_flat(image[None], name, edition=edition, keys=keys)
-  return batching.as_given(_reshaped(flat)[0], given)
+  return batching.like_input(_reshaped(flat)[0], given)
 
 
-@errors.at_the_door
+@errors.without_traceback
 def sequence_batch(
   batch: jax.typing.ArrayLike,
   name: str,
@@ -105,7 +105,7 @@ def sequence_batch(
     ValueError: as for `sequence`, or a size does not fit.
   """
   flat = sequence_flat(batch, name, edition=edition, keys=keys, sizes=sizes)
-  return batching.as_given(_reshaped(flat), batch)
+  return batching.like_input(_reshaped(flat), batch)
 
 
 def _reshaped(flat: jax.Array) -> jax.Array:
@@ -177,7 +177,7 @@ def _condition(name: str) -> conditions.Condition:
   condition = conditions.SEQUENCES.parse(name)
   if condition.clean:
     known = conditions.SEQUENCES.known_names
-    raise errors.unknown("perturbation", name, known)
+    raise errors.unknown_error("perturbation", name, known)
   return condition
 
 
@@ -188,7 +188,7 @@ def _least(edition: str) -> int:
 
 def _checked(batch: jax.typing.ArrayLike, edition: str) -> batching.Image:
   if not isinstance(edition, str) or edition not in EDITIONS:
-    raise errors.unknown("edition of the sequences", edition, EDITIONS)
+    raise errors.unknown_error("edition of the sequences", edition, EDITIONS)
   variant = spec.edition(edition)
   batch = batching.three_channels(batch, batch=True)
   if edition in _CROPPED and min(batch.shape[1:3]) < variant.side_px:

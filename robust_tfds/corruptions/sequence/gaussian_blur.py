@@ -54,8 +54,8 @@ def _along(levels: jax.Array, kernel: jax.Array, axis: int) -> jax.Array:
   pad[axis] = (radius, radius)
   padded = jnp.pad(levels, pad, mode="edge")
 
-  def shifted(by: int | jax.Array) -> jax.Array:
-    return jax.lax.dynamic_slice_in_dim(padded, radius + by, n, axis)
+  def shifted(step: int | jax.Array) -> jax.Array:
+    return jax.lax.dynamic_slice_in_dim(padded, radius + step, n, axis)
 
   def add(k: jax.Array, total: jax.Array) -> jax.Array:
     tap = radius - k

@@ -61,7 +61,7 @@ def is_codec(name: str) -> bool:
   return isinstance(plugins.video(name), conditions.OfCodec)
 
 
-@errors.at_the_door
+@errors.without_traceback
 def perturb_video(
   video: jax.typing.ArrayLike,
   name: str,
@@ -108,7 +108,7 @@ def perturb_video(
     )
   else:
     perturbed = perturb_frames(clip, name, severity, edition=edition, key=key)
-  return batching.as_given(perturbed, video)
+  return batching.like_input(perturbed, video)
 
 
 def perturb_frames(
@@ -286,7 +286,7 @@ def frame_indices(
     raise errors.UserError(
       f"{name} is not temporal; temporal are {', '.join(video_names('temporal'))}."
     )
-  count = conditions.whole(num_frames)
+  count = conditions.whole_number(num_frames)
   if count is None or not 1 <= count <= _MOST_FRAMES:
     raise errors.UserError(
       "num_frames must be a whole number: a clip has at least one frame and at"
@@ -421,7 +421,7 @@ def _rate(fps: object) -> float:
 def _plugin(name: str, edition: str) -> plugins.VideoPlugin:
   plugin = plugins.video(name)
   if not isinstance(edition, str) or edition not in EDITIONS:
-    raise errors.unknown(
+    raise errors.unknown_error(
       "edition of the video perturbations", edition, EDITIONS
     )
   return plugin

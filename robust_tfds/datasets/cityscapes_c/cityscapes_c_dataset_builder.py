@@ -46,7 +46,7 @@ class Builder(objects.Builder):
     if config is None or groups is None:
       return config
     if groups not in _GROUPS:
-      raise errors.unknown("treatment of groups", groups, _GROUPS)
+      raise errors.unknown_error("treatment of groups", groups, _GROUPS)
     changed = cls.changed(config, variant=_GROUPS[groups])
     return cls.builder_configs.get(changed.name, changed)
 

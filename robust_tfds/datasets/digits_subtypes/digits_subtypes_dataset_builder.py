@@ -41,7 +41,7 @@ class Builder(subtypes.Builder):
     }
     return {
       split: [
-        _of_type(each, self.SUBTYPES[str(each.label)][0])
+        _subtype_source(each, self.SUBTYPES[str(each.label)][0])
         for each in sources
         if str(each.label) in self.subtypes_of(split)
       ]
@@ -49,7 +49,7 @@ class Builder(subtypes.Builder):
     }
 
 
-def _of_type(digit: pictures.Source, label: int) -> pictures.Source:
+def _subtype_source(digit: pictures.Source, label: int) -> pictures.Source:
   """A digit under its type, its subtype in the id."""
   named = f"{digit.label}/{digit.example_id}"
   return dataclasses.replace(digit, example_id=named, label=label)

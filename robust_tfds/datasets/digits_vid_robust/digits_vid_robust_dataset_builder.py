@@ -42,12 +42,12 @@ class Builder(frames.Builder):
   @classmethod
   def known_ids(cls) -> Collection[str]:
     """Of the embedded frames."""
-    return [f.example_id for f in _listed(cls.SPLIT, False)]
+    return [f.example_id for f in _all_frames(cls.SPLIT, False)]
 
   @classmethod
   def known_frames(cls) -> Sequence[frames.Row]:
     """Of the embedded frames, reviewed or not."""
-    return frames.encode_chunk(_listed(cls.SPLIT, True), rule=cls.GEOMETRY)
+    return frames.encode_chunk(_all_frames(cls.SPLIT, True), rule=cls.GEOMETRY)
 
   @classmethod
   def known_label(cls, example_id: str) -> int | None:
@@ -58,11 +58,11 @@ class Builder(frames.Builder):
     self, dl_manager: Any, include_unreviewed: bool
   ) -> list[frames.Frame]:
     del dl_manager
-    return _listed(self.SPLIT, include_unreviewed)
+    return _all_frames(self.SPLIT, include_unreviewed)
 
 
 @functools.cache
-def _listed(split: str, include_unreviewed: bool) -> list[frames.Frame]:
+def _all_frames(split: str, include_unreviewed: bool) -> list[frames.Frame]:
   """The frames of all anchors of a split."""
   return [
     frame

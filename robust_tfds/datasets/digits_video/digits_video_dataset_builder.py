@@ -10,9 +10,8 @@ import numpy as np
 import tensorflow_datasets as tfds
 
 from robust_tfds import movies
-from robust_tfds.building import drawing, videos
+from robust_tfds.building import drawing, movie_feature, videos
 from robust_tfds.building import source as source_lib
-from robust_tfds.datasets import movie_feature
 from robust_tfds.datasets.digits import digits_dataset_builder as digits
 
 CLASSES = (

@@ -52,7 +52,7 @@ Wnids that are not there are listed when the set is built, and in its metadata.
   def _split_sources(
     self, dl_manager: Any
   ) -> Mapping[str, list[pictures.Source]]:
-    root = paths.of(dl_manager.manual_dir)
+    root = paths.parse(dl_manager.manual_dir)
     by_wnid = {
       subtypes.TRAIN: wnids.find(
         root, _TRAIN, self.subtypes_of(subtypes.TRAIN)

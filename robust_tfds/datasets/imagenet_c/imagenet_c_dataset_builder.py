@@ -56,7 +56,9 @@ a folder ImageNet-C; of 299 px in ImageNet-C-299 (config suffix `_inception`), o
 
   def _sources(self, dl_manager: Any) -> list[pictures.Source]:
     files = imagenet.clean(dl_manager.manual_dir)
-    return pictures.of_files(files, self.config.geometry or self.SOURCE_RULE)
+    return pictures.sources_from_files(
+      files, self.config.geometry or self.SOURCE_RULE
+    )
 
   def _published(self, dl_manager: Any) -> Iterator[pictures.Row]:
     return published_files.find_pictures(

@@ -57,7 +57,7 @@ to <perturbation>/<wnid>/<name>.mp4."""
   def _sources(self, dl_manager: Any) -> list[pictures.Source]:
     files = imagenet.clean(dl_manager.manual_dir)
     rule = self.SOURCE_RULES[self.config.geometry]
-    return pictures.of_files(files, rule, convert_last=True)
+    return pictures.sources_from_files(files, rule, convert_last=True)
 
   def _published(self, dl_manager: Any) -> Iterator[sequences.Row]:
     return published_files.find_videos(

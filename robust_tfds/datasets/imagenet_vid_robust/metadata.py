@@ -99,7 +99,7 @@ def _anchor(anchor: str, near: Sequence[str]) -> anchor_sets.Anchor:
     at[n - number] = path
 
   def path_at(offset: int) -> str:
-    return at.get(offset) or _at(video, number, digits, offset)
+    return at.get(offset) or _frame_path(video, number, digits, offset)
 
   return anchor_sets.Anchor(anchor, path_at, at.keys())
 
@@ -184,7 +184,7 @@ def _filled(
     if movie.exists():
       kinds, fps = _facts(str(movie))
       kind = kinds[number] if number < len(kinds) else ""
-  return anchor_sets.with_pixels(
+  return anchor_sets.add_pixels(
     frame,
     pictures,
     boxes=boxes(annotations, frame.example_id) if annotations else (),
@@ -268,7 +268,7 @@ def _parse(path: str) -> tuple[str, int, int]:
   return parts[1], int(parts[2]), len(parts[2])
 
 
-def _at(video: str, number: int, digits: int, offset: int) -> str:
+def _frame_path(video: str, number: int, digits: int, offset: int) -> str:
   """Path of the frame at an offset; empty before the video's first."""
   n = number + offset
   return f"{video}/{n:0{digits}d}.JPEG" if n >= 0 else ""

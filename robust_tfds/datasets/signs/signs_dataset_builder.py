@@ -26,7 +26,7 @@ class Builder(embedded.Clean):
   SIDE_PX = SIDE_PX
   HOMEPAGE = HOMEPAGE
 
-  def _of_split(self, split: str) -> Sequence[pictures.Source]:
+  def _split_pictures(self, split: str) -> Sequence[pictures.Source]:
     return sources(split)
 
 

@@ -43,7 +43,7 @@ of {tiny_imagenet.NAME} beside it.
   def _sources(self, dl_manager: Any) -> list[pictures.Source]:
     # make_tinyimagenet_c.py: Resize((64, 64)), which squashes larger crops.
     files = tiny_imagenet.clean(dl_manager.manual_dir)
-    return pictures.of_files(files, "squash64")
+    return pictures.sources_from_files(files, "squash64")
 
   def _published(self, dl_manager: Any) -> Iterator[pictures.Row]:
     return published_files.find_pictures(

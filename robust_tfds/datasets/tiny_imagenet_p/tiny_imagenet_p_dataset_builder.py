@@ -38,7 +38,7 @@ they are, or extracted to <perturbation>/<wnid>/<name>.mp4."""
 
   def _sources(self, dl_manager: Any) -> list[pictures.Source]:
     files = tiny_imagenet.clean(dl_manager.manual_dir)
-    return pictures.of_files(files)
+    return pictures.sources_from_files(files)
 
   def _published(self, dl_manager: Any) -> Iterator[sequences.Row]:
     return published_files.find_videos(

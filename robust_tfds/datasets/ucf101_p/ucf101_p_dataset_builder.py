@@ -40,4 +40,4 @@ class Builder(videos.Builder):
     self, dl_manager: Any
   ) -> Mapping[str, Sequence[videos.Source]]:
     listed = functools.partial(split_lists.ucf101, dl_manager.manual_dir)
-    return split_lists.by_split(listed, self.splits())
+    return split_lists.present_splits(listed, self.splits())

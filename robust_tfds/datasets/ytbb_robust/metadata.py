@@ -155,27 +155,27 @@ def _original_labels(
   """(ytid, ms) -> YouTube-BB's own label."""
   labels = {}
   for ytid, ms, label in rows:
-    moment = _whole(ms, f"{ytid}: time_ms")
-    index = _whole(label, f"{ytid}, {ms} ms: label")
+    moment = _integer(ms, f"{ytid}: time_ms")
+    index = _integer(label, f"{ytid}, {ms} ms: label")
     if not 0 <= index < num_classes:
       raise errors.UserError(f"{ytid}, {ms} ms: unknown label {label}.")
     labels[ytid, moment] = {SWAPPED.get(index, index)}
   return labels
 
 
-def _whole(text: str, what: str) -> int:
+def _integer(text: str, what: str) -> int:
   if not (text.isascii() and text.isdigit()):
     raise errors.UserError(f"{what}: a whole number expected, got {text!r}.")
   return int(text)
 
 
 def reviewed_offsets(
-  listed: Sequence[Anchor], pairs: Annotations
+  anchors: Sequence[Anchor], pairs: Annotations
 ) -> dict[str, list[int]]:
   """Key of a kept anchor -> offsets of its reviewed similar frames.
 
   Args:
-    listed: all anchors.
+    anchors: all anchors.
     pairs: `pmk_labels.json`, keyed `anchor,frame`; keys are compared as they
       are, so one with an absolute path never fits (as in the authors' code).
 
@@ -184,7 +184,7 @@ def reviewed_offsets(
   """
   verdict = {e["key"]: _ticked(pairs, e) for e in pairs["annotations"]}
   out: dict[str, list[int]] = {}
-  for anchor in listed:
+  for anchor in anchors:
     if not anchor.good:
       continue
     verdicts = {
@@ -282,7 +282,7 @@ def load(
     if include_unreviewed or anchor.key in offsets:
       at_anchor = boxes.get(anchor.moment, ())
       out += [
-        anchor_sets.with_pixels(
+        anchor_sets.add_pixels(
           frame, pictures, boxes=at_anchor if frame.is_anchor else ()
         )
         for frame in _frames(
@@ -301,7 +301,7 @@ def _boxes(
   out: dict[tuple[str, int], tuple[frames.Box, ...]] = {}
   for line, row in enumerate(_rows(path, _BOX_COLUMNS), 1):
     where = f"{path}, line {line}"
-    ytid, ms = row[0], _whole(row[1], f"{where}: timestamp_ms")
+    ytid, ms = row[0], _integer(row[1], f"{where}: timestamp_ms")
     name, presence = row[3], row[5]
     if presence not in _PRESENCES:
       raise errors.UserError(

@@ -6,7 +6,6 @@ import pathlib
 import numpy as np
 from absl.testing import absltest, parameterized
 
-from robust_tfds import datasets as _first  # noqa: F401, imports building
 from robust_tfds import errors
 from robust_tfds.building.sources import (
   cityscapes,

@@ -203,7 +203,7 @@ class FrostTest(in_folder.TestCase):
       frost_pictures, "folder", return_value=installed
     ) as look:
       self.assertEqual(frost.find(manager), str(installed))
-    look.assert_called_once_with(paths.of(self.root))
+    look.assert_called_once_with(paths.parse(self.root))
     manager.download.assert_not_called()
 
   def test_then_the_download_with_names_of_its_own(self):

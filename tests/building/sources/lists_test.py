@@ -513,7 +513,7 @@ class AnchorSetsTest(in_folder.TestCase):
     frame = anchor.members(lambda path: (0,))[1]
     with self.assertRaisesRegex(ValueError, "no pixels"):
       frame.data()
-    frame = anchor_sets.with_pixels(frame, self.root, fps=25.0)
+    frame = anchor_sets.add_pixels(frame, self.root, fps=25.0)
     self.assertEqual(frame.data(), b"v/06.jpg")
     self.assertEqual(frame.anchor.data(), b"v/05.jpg")
     self.assertEqual(frame.fps, 25)

@@ -201,8 +201,8 @@ class CompareTest(in_folder.TestCase):
       folders.append(self.root / name)
       with mock.patch.object(reports, "write_all", _summary):
         rescore.score(
-          [paths.of(file)],
-          paths.of(folders[-1]),
+          [paths.parse(file)],
+          paths.parse(folders[-1]),
           readers_base.Options(dataset="mine_c"),
           "auto",
         )
@@ -218,7 +218,8 @@ class CompareTest(in_folder.TestCase):
     bucket = fake_bucket.create(self)
     there = [fake_bucket.upload(f, bucket / f.name) for f in (first, second)]
     files = {
-      n: paths.read_bytes(p) for n, p in paths.files_below(paths.of(self.out))
+      n: paths.read_bytes(p)
+      for n, p in paths.files_below(paths.parse(self.out))
     }
     settings = types.SimpleNamespace(
       out=str(bucket / "out"), models="", reference=""

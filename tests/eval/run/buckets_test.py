@@ -55,7 +55,7 @@ class RunTest(parameterized.TestCase):
   def test_a_run_in_a_bucket_leaves_the_files_of_a_local_one(self):
     workdir, local = (
       self.bucket / "run",
-      paths.of(self.create_tempdir().full_path),
+      paths.parse(self.create_tempdir().full_path),
     )
     tiny_runs.run("classification", local, file_format="tfrecord")
     tiny_runs.run("classification", workdir, file_format="tfrecord")
@@ -73,7 +73,10 @@ class RunTest(parameterized.TestCase):
     workdir = fake_bucket.upload(self.local, self.bucket / "run")
     tables = []
     for source, out in (
-      (paths.of(self.local), paths.of(self.create_tempdir().full_path) / "s"),
+      (
+        paths.parse(self.local),
+        paths.parse(self.create_tempdir().full_path) / "s",
+      ),
       (workdir, self.bucket / "scored"),
     ):
       rescore.score([source], out, readers_base.Options())
@@ -82,8 +85,8 @@ class RunTest(parameterized.TestCase):
     self.assertEqual(tables[0]["table.csv"], tables[1]["table.csv"])
 
   def test_data_and_checkpoint_lie_in_a_bucket(self):
-    folder = Workdir(paths.of(self.local)).model_folder("digits_cnn")
-    orbax = paths.of(self.create_tempdir().full_path) / "orbax"
+    folder = Workdir(paths.parse(self.local)).model_folder("digits_cnn")
+    orbax = paths.parse(self.create_tempdir().full_path) / "orbax"
     variables = weights_file.variables_of(folder / weights_file.FILE)
     with ocp.StandardCheckpointer() as checkpointer:
       checkpointer.save(orbax, variables)

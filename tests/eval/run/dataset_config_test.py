@@ -5,6 +5,7 @@ import io
 import pathlib
 import shutil
 import types
+from unittest import mock
 
 import jax
 import numpy as np
@@ -43,6 +44,26 @@ class DatasetConfigTest(parameterized.TestCase):
     self.assertEqual(spec.data.name, expected)
     self.assertEqual(tasks.get(spec.task).set_kind, builder.KIND)
     self.assertContainsSubset(spec.data.split.split("+"), builder.splits())
+
+  @parameterized.parameters(
+    *(n for n in datasets.names() if datasets.builder_class(n).RUN_BY)
+  )
+  def test_without_its_config(self, name):
+    """What a builder says is enough: the same task, over the same data."""
+    builder = datasets.builder_class(name)
+    spec = spec_lib.from_values(dataset_config.config_values(name))
+    with mock.patch.object(builder, "RUN_BY", ""):
+      if builder.KIND == "frames":  # which two tasks run
+        with self.assertRaisesRegex(
+          errors.UserError, "builder, e.g. RUN_BY = "
+        ):
+          spec_lib.from_values(dataset_config.config_values(name))
+        return
+      derived = spec_lib.from_values(dataset_config.config_values(name))
+    self.assertEqual(derived.task, spec.task)
+    for key in ("name", "codec"):
+      self.assertEqual(getattr(derived.data, key), getattr(spec.data, key))
+    self.assertEqual(derived.data.split, builder.SPLIT)
 
   def test_another(self):
     with self.assertRaisesRegex(errors.UserError, "Unknown benchmark 'digitz'"):

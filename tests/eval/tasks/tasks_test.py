@@ -293,7 +293,7 @@ class _Mean(base.Task):
     return columns["x"].max()
 
   def summary_rows(self, models):
-    summary = Summary.of(models[0].every_row)
+    summary = Summary.from_rows(models[0].every_row)
     return [summary.row("", "largest", models[0].inputs[_FOG])]
 
 
@@ -687,7 +687,9 @@ def _subtypes_columns(right: dict[str, list[int]]) -> dict[str, np.ndarray]:
 
 _BEVERAGES = {
   name: home
-  for name, home in datasets.known("imagenet22k_subtypes").SUBTYPES.items()
+  for name, home in datasets.class_or_unknown(
+    "imagenet22k_subtypes"
+  ).SUBTYPES.items()
   if home[0] == 5
 }
 _RIGHT = {

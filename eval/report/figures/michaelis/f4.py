@@ -43,5 +43,5 @@ class Figure4(base.PaperFigure):
 
 def _short(name: str) -> str:
   """Return a name that fits above its picture."""
-  text = picture_folders.shown(name)
+  text = picture_folders.printable(name)
   return text if len(text) <= _LONGEST else f"…{text[1 - _LONGEST :]}"

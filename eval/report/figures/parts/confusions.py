@@ -91,7 +91,7 @@ def chosen(pairs: dict[CellKey, Any], name: str) -> tuple[str, int]:
   """
   known = {Condition(n, s, "videos").config: (n, s) for _, n, s in pairs if n}
   if name not in known:
-    raise errors.unknown("--condition", name, known)
+    raise errors.unknown_error("--condition", name, known)
   return known[name]
 
 

@@ -72,14 +72,14 @@ def _select_classes(
   known = list(dict.fromkeys(n for _, n in sorted(zip(sample.label, names))))
   for name in classes:
     if name not in known:
-      raise errors.unknown(f"class of {sample.title}", name, known)
+      raise errors.unknown_error(f"class of {sample.title}", name, known)
   chosen = np.isin(names, list(classes or known[:_CLASSES]))
   if chosen.sum() < _LEAST:
     raise errors.UserError(
       f"{sample.title}: {int(chosen.sum())} examples of the chosen classes, expected"
       f" {_LEAST} or more."
     )
-  return sample.of(sample.example_id[chosen])
+  return sample.select(sample.example_id[chosen])
 
 
 def _names(sample: features.Features) -> list[str]:

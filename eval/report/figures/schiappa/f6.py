@@ -68,7 +68,9 @@ class Figure6(base.PaperFigure):
       for name in named:
         if name not in known:
           what = f"run or model in --{flag}"
-          raise errors.unknown(what, name, dict.fromkeys(known) or ["no RUN"])
+          raise errors.unknown_error(
+            what, name, dict.fromkeys(known) or ["no RUN"]
+          )
     both = sorted(set(request.scratch) & set(request.pretrained))
     if both:
       raise errors.UserError(

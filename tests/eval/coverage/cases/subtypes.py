@@ -42,7 +42,7 @@ def _case(
     thresholds: of seen and of unseen subtypes.
     least: see `case_lib.Case`.
   """
-  of = datasets.known(_DATASET)
+  of = datasets.class_or_unknown(_DATASET)
   kind = of.class_names().index((name,))
   ids = [
     np.array([n for n, home in of.SUBTYPES.items() if home == (kind, part)])

@@ -41,7 +41,7 @@ from tests import in_folder, quick, shared_data
 
 def _file(**columns) -> ColumnFile:
   columns = {"example_id": ["x0", "x1"], **columns}
-  texts = {name: Texts.of(column) for name, column in columns.items()}
+  texts = {name: Texts.from_texts(column) for name, column in columns.items()}
   return ColumnFile("mine.csv", list(texts), texts)
 
 
@@ -336,7 +336,7 @@ class WorstFramesTest(absltest.TestCase):
     pictures = average_precision.Pictures.from_ids(
       np.arange(1, 5), groups, resampling.Draws.from_groups(groups)
     )
-    sets = frame_boxes.Sets.of(truth["images"])
+    sets = frame_boxes.Sets.from_images(truth["images"])
     return worst_frames.scored(columns, truth, sets, pictures)
 
   def test_worst_frames_and_what_they_cost(self):
@@ -354,7 +354,9 @@ class WorstFramesTest(absltest.TestCase):
 
   def test_frames_of_another_run(self):
     columns = {**_columns(()), "example_id": np.array(["0/0"])}
-    with self.assertRaisesRegex(errors.UserError, "'0/1' is in one of them"):
+    with self.assertRaisesRegex(
+      errors.UserError, "'0/1' is in only one of them"
+    ):
       worst_frames.numbered(columns, _truth())
 
 
@@ -501,7 +503,9 @@ class KnownTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, "no example 'other'"):
       example_checks.check_examples("x", facts, 1, ["other"])
     other = facts.model_copy(update={"split": "train"})
-    with self.assertRaisesRegex(errors.UserError, "digits_c has 'test' alone"):
+    with self.assertRaisesRegex(
+      errors.UserError, "'train', expected 'test' of"
+    ):
       example_checks.check_examples("x", other, 0, _IDS)
 
   @quick.cases(
