@@ -186,7 +186,8 @@ class EvaluationTest(parameterized.TestCase):
   def test_conditions_have_the_name_of_their_family(self, options, expected):
     given = {**keywords.DEFAULTS, **options}
     spec, _ = keywords.spec_of("digits_linear", "digits_p", given)
-    got = spec.data.perturbations, spec.data.corruptions
+    data = spec.written.data
+    got = data.perturbations, data.get("corruptions")
     self.assertEqual(got, expected)
 
   @parameterized.parameters("others", "published")
