@@ -12,7 +12,6 @@ from robust_tfds import errors, missing, own, registration
 from robust_tfds.building import base, file_formats
 from robust_tfds.building import beam_options as beam_options_lib
 from robust_tfds.building.build_session import BuildSession
-from robust_tfds.conditions import Family
 from robust_tfds.datasets import training
 from robust_tfds.storage import paths
 
@@ -107,21 +106,6 @@ def _not_ours(made: type[base.Builder]) -> type[base.Builder]:
   return made
 
 
-def edition(name: Named, geometry: str = "") -> str:
-  """Edition of a dataset's corruptions, e.g. `cifar10`; empty if it has none.
-
-  Args:
-    name: dataset.
-    geometry: a crop, where the dataset has another edition for one.
-  """
-  return builder_class(name).edition_of(geometry)
-
-
-def family(name: Named) -> Family | None:
-  """The conditions of a dataset's kind of data; None if it has clean data alone."""
-  return builder_class(name).FAMILY
-
-
 def classes(name: str) -> int:
   """How many classes a dataset has; 0 of a name that is none of this package.
 
@@ -144,16 +128,6 @@ def published_codec(name: str) -> str:
   listed = class_or_unknown(name).CODECS
   lossy = [c for c in listed if c in _LOSSY]
   return lossy[0] if lossy and PUBLISHED in listed else ""
-
-
-def codecs(name: Named) -> tuple[str, ...]:
-  """The codecs of a dataset, its default first; empty if it has no configs."""
-  return builder_class(name).CODECS
-
-
-def conditions(name: Named) -> list[str]:
-  """Config names of a dataset under its default options, clean first."""
-  return builder_class(name).condition_names()
 
 
 def builder(
@@ -316,7 +290,7 @@ def _session(
   return BuildSession(
     workers=workers,
     groups=collections.Counter(decoding),
-    corruptions=[b.config.condition.name for b in absent],
+    configs=len(absent),
     scratch_dir=scratch_dir,
     say=say,
   )
