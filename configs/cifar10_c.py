@@ -29,17 +29,15 @@ import ml_collections
 
 
 def get_config(model: str = "my_module:build") -> ml_collections.ConfigDict:
-  """The run of one model, named after the first colon."""
-  config = ml_collections.ConfigDict()
-  config.batch_size = 256
-
-  config.data = ml_collections.ConfigDict()
-  config.data.name = "cifar10_c"  # or "cifar100_c"
-  config.data.split = "test"
-  config.data.codec = "raw"  # or, prepared, "published"
-  config.data.corruptions = "all"  # common, extra, all, none or names
-  config.data.severities = (1, 2, 3, 4, 5)
-
-  config.model = ml_collections.ConfigDict()
-  config.model.name = model
-  return config.lock()
+  """Return the run of one model, named after the first colon."""
+  return ml_collections.ConfigDict(
+    {
+      "batch_size": 256,
+      "data": {
+        "name": "cifar10_c",  # or "cifar100_c"
+        "split": "test",
+        "codec": "raw",  # or, prepared, "published"
+      },
+      "model": {"name": model},
+    }
+  ).lock()

@@ -18,12 +18,9 @@ from configs import coco_c
 
 
 def get_config(model: str = "mask_rcnn_r50") -> ml_collections.ConfigDict:
-  """The run of one detector of `models.detection`; else as `coco_c.py`."""
+  """Return the run of one detector of `models.detection`; else as `coco_c.py`."""
   config = coco_c.get_config(model).unlock()
-  config.data.name = "cityscapes_c"
-  config.data.split = "validation"
+  config.data.update(name="cityscapes_c", split="validation")
   # The paper's resize rule for this set.
-  config.model.short_px = 1024
-  config.model.long_px = 2048
-  config.model.num_classes = 8
+  config.model.update(short_px=1024, long_px=2048, num_classes=8)
   return config.lock()

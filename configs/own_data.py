@@ -18,35 +18,29 @@ import ml_collections
 
 
 def get_config(model: str = "") -> ml_collections.ConfigDict:
-  """The run of one model, named after the colon; the task is the data's."""
-  config = ml_collections.ConfigDict()
-  config.batch_size = 0  # 64 pictures, 8 videos
-
-  config.data = ml_collections.ConfigDict()
-  config.data.name = "" if model else "tfds:digits"
-  config.data.set_name = ""  # default: the place's last part
-  config.data.split = ""  # of a TFDS set
-  config.data.images = ""  # of a COCO file; default: its folder
-  config.data.labels = ""  # of a folder: a table of path and label
-  config.data.geometry = "model"  # the model's own crop
-  config.data.corruptions = ""  # common; of natural sets none
-  config.data.severities = (1, 2, 3, 4, 5)
-  config.data.perturbations = ""  # of pictures: ImageNet-P's instead
-  config.data.difficulties = (1,)
-  config.data.views = 5  # clips of a video, evenly placed
-  config.data.sampling = "dense"  # or "uniform": one view of the whole video
-
-  config.model = ml_collections.ConfigDict()
-  config.model.name = model or "digits_linear"
-  if not model:
-    config.model.train = ml_collections.ConfigDict(
-      {
-        "dataset": "digits",
-        "split": "train",
-        "steps": 300,
-        "batch_size": 128,
-        "learning_rate": 3e-3,
-        "seed": 0,
-      }
-    )
-  return config.lock()
+  """Return the run of one model, named after the colon; the data name the task."""
+  recipe = {"dataset": "digits", "steps": 300, "batch_size": 128}
+  trained = {"train": {**recipe, "learning_rate": 3e-3}}
+  return ml_collections.ConfigDict(
+    {
+      "batch_size": 0,  # 64 pictures, 8 videos
+      "data": {
+        "name": "" if model else "tfds:digits",
+        "set_name": "",  # default: the place's last part
+        "split": "",  # of a TFDS set
+        "images": "",  # of a COCO file; default: its folder
+        "labels": "",  # of a folder: a table of path and label
+        "geometry": "model",  # the model's own crop
+        "corruptions": "",  # common; of natural sets none
+        "severities": (1, 2, 3, 4, 5),
+        "perturbations": "",  # of pictures: ImageNet-P's instead
+        "difficulties": (1,),
+        "views": 5,  # clips of a video, evenly placed
+        "sampling": "dense",  # or "uniform": one view of the whole video
+      },
+      "model": {
+        "name": model or "digits_linear",
+        **({} if model else trained),
+      },
+    }
+  ).lock()

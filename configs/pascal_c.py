@@ -18,12 +18,9 @@ from configs import coco_c
 
 
 def get_config(model: str = "faster_rcnn_r50") -> ml_collections.ConfigDict:
-  """The run of one detector of `models.detection`; else as `coco_c.py`."""
+  """Return the run of one detector of `models.detection`; else as `coco_c.py`."""
   config = coco_c.get_config(model).unlock()
-  config.data.name = "pascal_c"
-  config.data.split = "test"
+  config.data.update(name="pascal_c", split="test")
   # The paper's resize rule for this set.
-  config.model.short_px = 600
-  config.model.long_px = 1000
-  config.model.num_classes = 20
+  config.model.update(short_px=600, long_px=1000, num_classes=20)
   return config.lock()

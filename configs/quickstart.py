@@ -26,44 +26,29 @@ _RECIPES = {
 
 
 def get_config(dataset: str = "signs_c") -> ml_collections.ConfigDict:
-  """The run; override fields with --config.field=value."""
+  """Return the run; override fields with --config.field=value."""
   if dataset not in _SETS:
     raise errors.UserError(
       f"quickstart.py:{dataset}: expected one of {', '.join(_SETS)} after the colon."
     )
   kind, _, family = dataset.partition("_")
-  sequences = family == "p"
-  config = ml_collections.ConfigDict()
-  config.task = "sequences" if sequences else "classification"
-  config.batch_size = 128
-  config.baseline = f"model:{kind}_linear"
-  config.photographs = dataset == "signs_c"  # with the extra `demo`
-
-  config.data = ml_collections.ConfigDict()
-  config.data.name = dataset
-  config.data.split = "test"
-  if sequences:
-    config.batch_size = 32  # sequences
-    config.data.codec = "png"  # or "h264"
-    config.data.perturbations = "all"  # common, extra, all, none or names
-    config.data.difficulties = (1, 2, 3)  # of noise; others have all three
-  else:
-    config.data.codec = "raw"
-    config.data.corruptions = "all"  # common, extra, all, none or names
-    config.data.left_out = "absent"  # frost, where its pictures lack
-    config.data.severities = (1, 2, 3, 4, 5)
-
-  config.models = ml_collections.ConfigDict()
-  for name in (f"{kind}_linear", f"{kind}_cnn"):
-    model = ml_collections.ConfigDict()
-    model.name = name
-    model.train = ml_collections.ConfigDict(
-      {
-        "dataset": kind,
-        "split": "train",
-        **_RECIPES[kind],
-        "seed": 0,
-      }
-    )
-    config.models[name] = model
-  return config.lock()
+  task, batch_size = "classification", 128
+  data: dict = {"codec": "raw", "left_out": "absent"}  # frost, if missing
+  if family == "p":
+    task, batch_size = "sequences", 32  # sequences
+    data = {
+      "codec": "png",  # or "h264"
+      "difficulties": (1, 2, 3),  # of noise; others have all three
+    }
+  train = {"dataset": kind, **_RECIPES[kind]}
+  names = (f"{kind}_linear", f"{kind}_cnn")
+  return ml_collections.ConfigDict(
+    {
+      "task": task,
+      "batch_size": batch_size,
+      "baseline": f"model:{kind}_linear",
+      "photographs": dataset == "signs_c",  # with the extra `demo`
+      "data": {"name": dataset, "split": "test", **data},
+      "models": {name: {"name": name, "train": {**train}} for name in names},
+    }
+  ).lock()

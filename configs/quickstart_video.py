@@ -12,29 +12,25 @@ import ml_collections
 
 
 def get_config() -> ml_collections.ConfigDict:
-  """The run; override fields with --config.field=value."""
-  config = ml_collections.ConfigDict()
-  config.task = "video"
-  config.batch_size = 40
-
-  config.data = ml_collections.ConfigDict()
-  config.data.name = "digits_video_p"
-  config.data.split = "test"
-  config.data.perturbations = "all"  # none, groups or names
-  config.data.severities = (1, 2, 3, 4, 5)
-  config.data.views = 1  # clips of a video, evenly placed
-
-  config.model = ml_collections.ConfigDict()
-  config.model.name = "tiny_r3d"
-  config.model.num_classes = 8
-  config.model.train = ml_collections.ConfigDict(
+  """Return the run; override fields with --config.field=value."""
+  return ml_collections.ConfigDict(
     {
-      "dataset": "digits_video",
-      "split": "train",
-      "steps": 400,
-      "batch_size": 32,
-      "learning_rate": 3e-3,
-      "seed": 0,
+      "task": "video",
+      "batch_size": 40,
+      "data": {
+        "name": "digits_video_p",
+        "split": "test",
+        "views": 1,  # clips of a video, evenly placed
+      },
+      "model": {
+        "name": "tiny_r3d",
+        "num_classes": 8,
+        "train": {
+          "dataset": "digits_video",
+          "steps": 400,
+          "batch_size": 32,
+          "learning_rate": 3e-3,
+        },
+      },
     }
-  )
-  return config.lock()
+  ).lock()

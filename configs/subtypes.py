@@ -19,50 +19,33 @@ import ml_collections
 
 
 def get_config(model: str = "") -> ml_collections.ConfigDict:
-  """The run of one model, named after the colon; without one, of digits."""
-  config = ml_collections.ConfigDict()
-  config.task = "subtypes"
-  config.batch_size = 128
-
-  config.data = ml_collections.ConfigDict()
-  config.data.name = "imagenet22k_subtypes" if model else "digits_subtypes"
-  config.data.split = "seen+unseen"
-  config.data.codec = "raw"
-  config.data.geometry = "imagenet" if model else ""  # or "model"
-
-  if model:
-    config.model = ml_collections.ConfigDict()
-    config.model.name = "resnet50" if model == "imagenet" else model
-    config.model.last_layer = _last_layer(epochs=1)
-    return config.lock()
-  config.models = ml_collections.ConfigDict()
-  for name in ("digits_linear", "digits_cnn"):
-    config.models[name] = ml_collections.ConfigDict(
-      {
-        "name": name,
-        "num_classes": 2,
-        "train": {
-          "dataset": "digits_subtypes",
-          "split": "train",
-          "steps": 300,
-          "batch_size": 128,
-          "learning_rate": 3e-3,
-          "seed": 0,
-        },
-        "last_layer": _last_layer(epochs=20),
-      }
-    )
-  return config.lock()
-
-
-def _last_layer(epochs: int) -> ml_collections.ConfigDict:
-  """The published script's recipe, but for the epochs of few pictures."""
-  return ml_collections.ConfigDict(
+  """Return the run of one model, named after the colon; without one, of digits."""
+  config = ml_collections.ConfigDict(
     {
-      "split": "train",
-      "epochs": epochs,
-      "learning_rate": 0.01,
+      "task": "subtypes",
       "batch_size": 128,
-      "seed": 0,
+      "data": {
+        "name": "imagenet22k_subtypes" if model else "digits_subtypes",
+        "split": "seen+unseen",
+        "codec": "raw",
+        "geometry": "imagenet" if model else "",  # or "model"
+      },
     }
   )
+  # The published script's recipe, but for the epochs of few pictures.
+  last_layer = {"epochs": 1, "learning_rate": 0.01, "batch_size": 128}
+  if model:
+    name = "resnet50" if model == "imagenet" else model
+    config.model = {"name": name, "last_layer": last_layer}
+    return config.lock()
+  recipe = {"dataset": "digits_subtypes", "steps": 300, "batch_size": 128}
+  config.models = {
+    name: {
+      "name": name,
+      "num_classes": 2,
+      "train": {**recipe, "learning_rate": 3e-3},
+      "last_layer": {**last_layer, "epochs": 20},
+    }
+    for name in ("digits_linear", "digits_cnn")
+  }
+  return config.lock()

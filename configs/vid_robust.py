@@ -21,36 +21,27 @@ import ml_collections
 
 
 def get_config(model: str = "") -> ml_collections.ConfigDict:
-  """The run of one model, named after the colon; without one, of digits."""
-  config = ml_collections.ConfigDict()
-  config.task = "frames"
-  config.batch_size = 128
-
-  config.data = ml_collections.ConfigDict()
-  config.data.name = "imagenet_vid_robust" if model else "digits_vid_robust"
-  config.data.split = "test"
-  config.data.config = "reviewed" if model else "all"
-  config.data.codec = "raw"
-  config.data.geometry = "imagenet" if model else ""  # or "model"
-  config.data.merge = "max"  # or mean, median, sum
-
+  """Return the run of one model, named after the colon; without one, of digits."""
+  config = ml_collections.ConfigDict(
+    {
+      "task": "frames",
+      "batch_size": 128,
+      "data": {
+        "name": "imagenet_vid_robust" if model else "digits_vid_robust",
+        "split": "test",
+        "config": "reviewed" if model else "all",
+        "codec": "raw",
+        "geometry": "imagenet" if model else "",  # or "model"
+        "merge": "max",  # or mean, median, sum
+      },
+    }
+  )
   if model:
-    config.model = ml_collections.ConfigDict()
-    config.model.name = model
+    config.model = {"name": model}
     return config.lock()
-  config.models = ml_collections.ConfigDict()
-  for name in ("digits_linear", "digits_cnn"):
-    config.models[name] = ml_collections.ConfigDict(
-      {
-        "name": name,
-        "train": {
-          "dataset": "digits",
-          "split": "train",
-          "steps": 300,
-          "batch_size": 128,
-          "learning_rate": 3e-3,
-          "seed": 0,
-        },
-      }
-    )
+  recipe = {"dataset": "digits", "steps": 300, "batch_size": 128}
+  config.models = {
+    name: {"name": name, "train": {**recipe, "learning_rate": 3e-3}}
+    for name in ("digits_linear", "digits_cnn")
+  }
   return config.lock()

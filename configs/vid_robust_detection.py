@@ -19,30 +19,23 @@ import ml_collections
 
 
 def get_config(model: str = "") -> ml_collections.ConfigDict:
-  """The run of one detector, named after the colon; without one, of digits."""
-  config = ml_collections.ConfigDict()
-  config.task = "frame_detection"
-  config.batch_size = 8 if model else 40
-
-  config.data = ml_collections.ConfigDict()
-  config.data.name = "imagenet_vid_robust" if model else "digits_vid_robust"
-  config.data.split = "test"
-  config.data.config = "reviewed"
-  config.data.codec = "raw"
-
-  config.model = ml_collections.ConfigDict()
-  config.model.name = model or "tiny_retinanet"
-  if model:
-    config.model.num_classes = 30
-    return config.lock()
-  config.model.train = ml_collections.ConfigDict(
+  """Return the run of one detector, named after the colon; without one, of digits."""
+  config = ml_collections.ConfigDict(
     {
-      "dataset": "digits_detection",
-      "split": "train",
-      "steps": 800,
-      "batch_size": 16,
-      "learning_rate": 5e-3,
-      "seed": 0,
+      "task": "frame_detection",
+      "batch_size": 8 if model else 40,
+      "data": {
+        "name": "imagenet_vid_robust" if model else "digits_vid_robust",
+        "split": "test",
+        "config": "reviewed",
+        "codec": "raw",
+      },
     }
   )
+  if model:
+    config.model = {"name": model, "num_classes": 30}
+    return config.lock()
+  recipe = {"dataset": "digits_detection", "steps": 800, "batch_size": 16}
+  train = {**recipe, "learning_rate": 5e-3}
+  config.model = {"name": "tiny_retinanet", "train": train}
   return config.lock()

@@ -23,46 +23,38 @@ import ml_collections
 
 from robust_tfds import errors
 
-_VIEWS = {
-  "kinetics400_p": 10,
-  "ucf101_p": 5,
-  "hmdb51_p": 5,
-  "ssv2_p": 1,
-  "ucf101_ds": 5,
-}
-_CLASSES = {
-  "kinetics400_p": 400,
-  "ucf101_p": 101,
-  "hmdb51_p": 51,
-  "ssv2_p": 174,
-  "ucf101_ds": 101,
+# Data set -> split, clips of a video, classes.
+_SETS = {
+  "kinetics400_p": ("validation", 10, 400),
+  "ucf101_p": ("test", 5, 101),
+  "hmdb51_p": ("test", 5, 51),
+  "ssv2_p": ("validation", 1, 174),
+  "ucf101_ds": ("test", 5, 101),
 }
 
 
 def get_config(what: str = "kinetics400_p,x3d_m") -> ml_collections.ConfigDict:
-  """The run of one model on one data set, named after the colon."""
+  """Return the run of one model on one data set, named after the colon."""
   dataset, _, model = what.partition(",")
-  if dataset not in _VIEWS or not model:
+  if dataset not in _SETS or not model:
     raise errors.UserError(
-      f"video_p.py:{what}: <dataset>,<model> expected, a dataset of"
-      f" {', '.join(_VIEWS)}."
+      f"video_p.py:{what}: expected <dataset>,<model>, with a dataset of"
+      f" {', '.join(_SETS)}."
     )
-  config = ml_collections.ConfigDict()
-  config.task = "video"
-  config.batch_size = 8  # videos
-
-  config.data = ml_collections.ConfigDict()
-  config.data.name = dataset
-  validation = dataset in ("kinetics400_p", "ssv2_p")
-  config.data.split = "validation" if validation else "test"
-  # all, none, groups, names or mixes (temporal_eval, spatial_eval, mixed_eval)
-  config.data.perturbations = "none" if dataset == "ucf101_ds" else "all"
-  config.data.severities = (1, 2, 3, 4, 5)
-  config.data.views = _VIEWS[dataset]
-  # SSv2: the middles of equal parts of the whole video.
-  config.data.sampling = "uniform" if dataset == "ssv2_p" else "dense"
-
-  config.model = ml_collections.ConfigDict()
-  config.model.name = model
-  config.model.num_classes = _CLASSES[dataset]
-  return config.lock()
+  split, views, classes = _SETS[dataset]
+  return ml_collections.ConfigDict(
+    {
+      "task": "video",
+      "batch_size": 8,  # videos
+      "data": {
+        "name": dataset,
+        "split": split,
+        # all, none, groups, names or mixes (temporal_eval, spatial_eval, ...)
+        "perturbations": "none" if dataset == "ucf101_ds" else "all",
+        "views": views,
+        # SSv2: the middles of equal parts of the whole video.
+        "sampling": "uniform" if dataset == "ssv2_p" else "dense",
+      },
+      "model": {"name": model, "num_classes": classes},
+    }
+  ).lock()

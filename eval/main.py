@@ -42,7 +42,7 @@ def define_flags() -> None:
   """The command's flags."""
   from robust_tfds import config_flag
 
-  config_flag.define(defaults=_defaults)
+  config_flag.define(_defaults)
   flags.DEFINE_bool(
     "list", False, "Says which configs are shipped, a line each, and ends."
   )
@@ -81,13 +81,6 @@ def define_flags() -> None:
     "i/n: make every n-th cell, from the i-th, 1 to n; the workdir may be shared.",
   )
   multihost.define_flags()
-
-
-def check_arguments(argv: Sequence[str]) -> None:
-  """Refuses a config that is not there, or keys that it does not have."""
-  from robust_tfds import config_flag
-
-  config_flag.check(argv, defaults=_defaults)
 
 
 def _defaults(
@@ -236,4 +229,4 @@ def _check_flags(settings: flags.FlagValues) -> None:
 
 
 if __name__ == "__main__":
-  command.run(main, define_flags, fail=multihost.fail, check=check_arguments)
+  command.run(main, define_flags, fail=multihost.fail)

@@ -1,11 +1,11 @@
-"""Prints what is known of a model.
+"""Print the card of a model.
 
   robust-tfds card resnet50
   robust-tfds card 'vit*'         # the names that fit
 
-Its paper, size and cost, what it expects and answers, how it was checked, which
-published checkpoints are known here, and the lines to load and to run it. NAME is
-one of `models.names()`; `'*'` lists them all.
+A card has the paper, size, cost, preprocessing and labels of a model, how it was
+checked, its published checkpoints, and the lines to load and run it. NAME is one of
+`models.names()`; `'*'` lists them all.
 """
 
 from collections.abc import Sequence
@@ -16,18 +16,18 @@ from robust_tfds import command
 
 
 def define_flags() -> None:
-  """Every command's alone."""
+  """Define no flags: the command has none of its own."""
 
 
 def main(argv: Sequence[str]) -> None:
-  """Prints the card of a model, or the names that fit a pattern."""
+  """Print the card of a model, or the names that fit a pattern."""
   from models import cards, catalogue
 
   if len(argv) != 2:
     raise app.UsageError("Name one model, e.g. resnet50.")
   name = argv[1]
   fitting = catalogue.names(name) if "*" in name else ()
-  print("\n".join(fitting) or cards.text(cards.of(name)).rstrip())
+  print("\n".join(fitting) or cards.text(cards.make(name)).rstrip())
 
 
 if __name__ == "__main__":

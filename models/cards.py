@@ -1,7 +1,7 @@
-"""What is known of a model: facts, and a text of them.
+"""Cards of models: facts about a model, and a text of them.
 
-Its paper, size and cost, what it expects and answers, how it was checked, which
-published checkpoints are known here, and the lines to load and to run it.
+A card has the paper, size, cost, preprocessing and labels of a model, how it was
+checked, its published checkpoints, and the lines to load and run it.
 """
 
 import dataclasses
@@ -17,21 +17,21 @@ from models.detection.spec import DetectorSpec
 from models.spec import ModelSpec, Spec
 from models.video.spec import VideoSpec
 
-_FILE = "FILE"  # in place of a checkpoint where none is known
+_FILE = "FILE"  # in place of an unknown checkpoint
 
 
 @dataclasses.dataclass(frozen=True)
 class Card:
-  """Facts of a model of the catalogue.
+  """Facts about a model of the catalogue.
 
   Attributes:
-    name: of the model.
-    spec: what its weights expect and it answers.
-    paper: where it is from; empty where there is none.
-    styles: whose names of arrays `models.convert.load` knows, besides ours.
-    checkpoints: that are known here.
-    reference: what it was compared with; empty where with nothing.
-    parity: how far its logits are from the reference's, over their scale.
+    name: name of the model.
+    spec: preprocessing and labels of its weights.
+    paper: its paper; '' if none.
+    styles: styles of array names that `models.convert.load` knows besides ours.
+    checkpoints: its known checkpoints.
+    reference: the implementation that it was compared with; '' if none.
+    parity: distance of its logits from the reference's, over their scale.
   """
 
   name: str
@@ -44,7 +44,7 @@ class Card:
 
   @property
   def input(self) -> str:
-    """What it is shown, in words."""
+    """The model's input, in words."""
     spec = self.spec
     if isinstance(spec, DetectorSpec):
       if not spec.short_px:
@@ -59,32 +59,32 @@ class Card:
 
   @property
   def geometry(self) -> str:
-    """The name of its resize and crop rule; empty of detectors."""
+    """The name of its resize and crop rule; '' for detectors."""
     return "" if self.spec.kind == "detection" else self.spec.geometry
 
   @property
   def pixels(self) -> str:
-    """How 0..255 becomes what it computes with."""
+    """The normalisation of pixels in 0..255, in words."""
     spec = self.spec
     factor = "1/255" if spec.scale == 1 / 255 else f"{spec.scale:g}"
     mean, std = (" ".join(f"{v:g}" for v in x) for x in (spec.mean, spec.std))
     return f"{spec.channel_order.upper()} x {factor}, mean {mean}, std {std}"
 
 
-def of(name: str) -> Card:
-  """The card of a model.
+def make(name: str) -> Card:
+  """Return the card of a model.
 
   Raises:
-    UserError: no model of that name, with the nearest one.
+    UserError: the name is unknown; the message has the nearest one.
   """
-  part_of = catalogue.family_of(name)
+  family = catalogue.family_of(name)
   base, _ = catalogue.split(name)
   reference, parity = parities().get(base, ("", ""))
   return Card(
     base,
     catalogue.network(base).spec,
-    paper_of(base),
-    tuple(part_of.checkpoints),
+    family.paper or paper_of(base),
+    tuple(family.checkpoints),
     known.for_model(base),
     reference,
     parity,
@@ -92,9 +92,9 @@ def of(name: str) -> Card:
 
 
 def prepared(card: Card, checkpoint: known.Known) -> Card:
-  """The card with the preprocessing that one of its checkpoints wants."""
+  """Return a card with the preprocessing of one of its checkpoints."""
   classes = checkpoint.num_classes
-  # What takes one size alone has checkpoints of other sizes: interpolated.
+  # Checkpoints of another size are interpolated.
   spec = dataclasses.replace(
     card.spec.with_classes(classes), **checkpoint.spec_fields
   )
@@ -102,18 +102,18 @@ def prepared(card: Card, checkpoint: known.Known) -> Card:
 
 
 def percent(share: float | None) -> str:
-  """A printed share of right answers; empty where none is printed."""
+  """Return a printed accuracy in percent; '' if none is printed."""
   return "" if share is None or math.isnan(share) else f"{100 * share:.2f}"
 
 
 def text(card: Card) -> str:
-  """A card as plain text."""
+  """Return a card as plain text."""
   parts = [f"{card.name}: {card.spec.kind}\n", _table(dict(_facts(card)))]
   for checkpoint in card.checkpoints:
-    facts = _of_checkpoint(card, checkpoint)
+    facts = _checkpoint_facts(card, checkpoint)
     parts.append(f"\n{checkpoint.name}\n{_table(facts)}")
-  if not card.checkpoints and card.spec.weights != "own":
-    parts.append("\nNo published checkpoint of it is known here.\n")
+  if not card.checkpoints and card.spec.weights != "robust_tfds":
+    parts.append("\nNo published checkpoint of this model is known here.\n")
   return "".join(parts) + "\n" + _lines(card)
 
 
@@ -135,7 +135,7 @@ def _facts(card: Card) -> Iterator[tuple[str, str]]:
   yield "parity", card.parity
 
 
-def _of_checkpoint(card: Card, checkpoint: known.Known) -> dict[str, str]:
+def _checkpoint_facts(card: Card, checkpoint: known.Known) -> dict[str, str]:
   top1 = percent(checkpoint.top1)
   own = prepared(card, checkpoint)
   return {
@@ -155,8 +155,8 @@ def _table(facts: dict[str, str]) -> str:
 
 
 def _lines(card: Card) -> str:
-  """How to load it and how to run it."""
-  if card.spec.weights == "own":
+  """Return the lines to load and to run a model."""
+  if card.spec.weights == "robust_tfds":
     return f"Trained by a run:\n  {_run(card)}\n"
   checkpoint = card.checkpoints[0].name if card.checkpoints else _FILE
   return (
@@ -186,29 +186,29 @@ def _run(card: Card) -> str:
 
 @functools.cache
 def parities() -> dict[str, tuple[str, str]]:
-  """Model -> (reference, parity), of those that were compared."""
+  """Return (reference, parity) of each model that was compared."""
   return {
     name: (reference, parity)
-    for name, reference, parity in _table_of("parity.tsv")
+    for name, reference, parity in _read_rows("parity.tsv")
   }
 
 
 def paper_of(name: str) -> str:
-  """The paper that a model is from; empty: none.
+  """Return the paper of a model; '' if none.
 
-  Of `papers.tsv` the first pattern of names that fits.
+  The first pattern of names in `papers.tsv` that fits counts.
   """
   fitting = (
     paper
-    for pattern, paper in _table_of("papers.tsv")
+    for pattern, paper in _read_rows("papers.tsv")
     if fnmatch.fnmatchcase(name, pattern)
   )
   return next(fitting, "")
 
 
 @functools.cache
-def _table_of(file: str) -> tuple[tuple[str, ...], ...]:
-  """The rows of a table beside this file, without its header."""
+def _read_rows(file: str) -> tuple[tuple[str, ...], ...]:
+  """Return the rows of a table beside this file, without its header."""
   path = pathlib.Path(__file__).with_name(file)
   lines = path.read_text("utf-8").splitlines()[1:]
   return tuple(tuple(line.split("\t")) for line in lines)

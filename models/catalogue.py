@@ -1,4 +1,4 @@
-"""Every model by its name: classifiers, detectors and video networks.
+"""The catalogue of models by name: classifiers, detectors and video networks.
 
 A file of `models/classification`, `models/detection` or `models/video` with a
 `Family` in it is a family, and adding one file adds its models.
@@ -27,25 +27,26 @@ if TYPE_CHECKING:
 def names(
   pattern: str = "*", *, kind: Kind | None = None, weights: str | None = None
 ) -> tuple[str, ...]:
-  """Models, in alphabetical order; all of them by default.
+  """Return the names of models in alphabetical order.
 
   >>> names("resnet*", weights="torchvision")[:2]
   ('resnet101', 'resnet152')
 
   Args:
-    pattern: of names, as a shell's: `resnet*`, `vit_?_16`, `*_[ab]`.
+    pattern: a pattern as in a shell: `resnet*`, `vit_?_16`, `*_[ab]`.
     kind: `classification`, `detection` or `video`; None for all of them.
-    weights: whose public checkpoints they expect, `ModelSpec.weights`:
+    weights: source of their public checkpoints, as `ModelSpec.weights`:
       `torchvision`, `timm`, ...; None for all.
 
   Raises:
-    UserError: no such kind or weights.
+    UserError: the kind or the weights are unknown.
   """
   from models.spec import KINDS
 
   if not isinstance(pattern, str):
     raise errors.UserError(
-      f"Got {pattern!r} as a pattern of names, expected text such as 'resnet*'."
+      f"Got {pattern!r} as a pattern of names, expected a text such as"
+      " 'resnet*'."
     )
   if kind is not None and kind not in KINDS:
     raise errors.unknown_error("kind of models", kind, KINDS)
@@ -72,7 +73,7 @@ def get(
   of_function: Callable[[Callable[..., Any]], Model] | None = None,
   of_timm: Callable[[str, int | None], Model] | None = None,
 ) -> Model:
-  """A model by name.
+  """Return a model by name.
 
   Args:
     name: one of `names()`, or `module:function` of your own code, where
@@ -82,14 +83,16 @@ def get(
     num_classes: number of logits, or of classes of objects, for checkpoints
       with another head; the published number if None.
     dtype: `float32`, or `bfloat16` for bfloat16 compute with float32 logits.
-    kind: what the caller needs; a model of another kind is refused.
-    of_function: makes a model where `module:function` is, or returns, a plain
-      function of a batch; None: that is refused, as it says no spec.
+    kind: the required kind; a model of another kind is refused.
+    of_function: makes a model from a plain function of a batch, which
+      `module:function` is or returns; None: such functions are refused, since
+      they have no spec.
+    of_timm: makes a model from `timm:NAME`; None: such names are refused.
 
   Raises:
-    UserError: an unknown name (with the nearest ones), enhancement, dtype or
-      class count; an enhancement that does not suit the model; a model of
-      another kind.
+    UserError: the name (the message has the nearest ones), enhancement, dtype
+      or class count is unknown; an enhancement does not suit the model; or the
+      model is of another kind.
   """
   from models import enhancements, own
   from models.spec import KINDS
@@ -101,78 +104,80 @@ def get(
   if ":" in base:
     if dtype != "float32":
       raise errors.UserError(
-        f"dtype={dtype!r} is for networks of the catalogue; {base} computes as"
-        " it was written. Leave dtype out."
+        f"dtype={dtype!r} is for networks of the catalogue; {base} has a dtype"
+        " of its own. Leave dtype out."
       )
     if base.startswith("timm:"):
-      model = _of_timm(of_timm)(base, num_classes)
+      if of_timm is None:
+        raise errors.UserError(
+          "timm:NAME is for runs: evaluate('timm:NAME', ...),"
+          " --config.model.name=timm:NAME. Elsewhere pass timm's module:"
+          " models.adapters.get('torch')(timm.create_model('NAME').eval(),"
+          " spec)."
+        )
+      model = of_timm(base, num_classes)
     else:
       model = own.from_user(base, num_classes, of_function)
   else:
-    _check_name(base, kind)
+    if _find(base) is None:
+      what = f"{kind} model" if kind else "model"
+      raise errors.unknown_error(what, base, names(kind=kind))
     model = network(base, num_classes, dtype=dtype)
   if kind is not None and model.kind != kind:
-    raise errors.UserError(_other_kind(base, model.kind, kind))
-  return enhancements.wrap(model, *enhancing)
-
-
-def _of_timm(
-  make: Callable[[str, int | None], Model] | None,
-) -> Callable[[str, int | None], Model]:
-  if make is None:
     raise errors.UserError(
-      "A name that begins with timm: is of a run: evaluate('timm:NAME', ...),"
-      " --config.model.name=timm:NAME. Elsewhere take timm's module:"
-      " models.adapters.get('torch')(timm.create_model('NAME').eval(), spec)."
+      f"{base} is a model of kind {model.kind}, expected {kind}: the run's task"
+      " needs another kind of answers. models.names(kind="
+      f"{kind!r}) lists the models that give them."
     )
-  return make
+  return enhancements.wrap(model, *enhancing)
 
 
 def network(
   name: str, num_classes: int | None = None, *, dtype: str = "float32"
 ) -> NetworkModel:
-  """A model of `names()` without enhancements; as `get`."""
+  """Return a model of `names()` without enhancements; see `get`."""
   from models.detection.detector import Detector
   from models.detection.spec import DetectorSpec
   from models.model import Classifier
   from models.spec import Spec
 
-  part_of = family_of(name)
-  variant = part_of.variants[name]
+  family = family_of(name)
+  variant = family.variants[name]
   counted = dataclasses.replace(variant.spec, gflops=gflops().get(name))
   spec = counted.with_classes(num_classes)
   if isinstance(spec, DetectorSpec):
-    return Detector(name, spec, variant, part_of, dtype)
+    return Detector(name, spec, variant, family, dtype)
   if isinstance(spec, Spec):
-    return Classifier(name, spec, variant, part_of, dtype)
-  raise TypeError(f"{name} has a {type(spec).__name__}, which no model takes.")
+    return Classifier(name, spec, variant, family, dtype)
+  raise TypeError(f"{name} has a {type(spec).__name__}.")
 
 
 def family_of(name: str) -> Family:
-  """The family of a model; enhancements in `name` are ignored.
+  """Return the family of a model; enhancements in `name` are ignored.
 
   Raises:
-    UserError: an unknown name.
+    UserError: the name is unknown.
   """
   base, _ = split(name)
-  found = _find(base)
-  if found is None:
+  family = _find(base)
+  if family is None:
     raise errors.unknown_error("model", base, names())
-  return found
+  return family
 
 
 def split(name: str) -> tuple[str, tuple[str, ...]]:
-  """A model's name and its enhancements.
+  """Return a model's name and its enhancements.
 
   >>> split("resnet50+clahe+ten_crop")
   ('resnet50', ('clahe', 'ten_crop'))
 
   Raises:
-    UserError: not text.
+    UserError: `name` is not a text.
   """
   if not isinstance(name, str):
     raise errors.UserError(
-      f"Got {name!r} as the name of a model, expected text such as 'resnet50'."
+      f"Got {name!r} as the name of a model, expected a text such as"
+      " 'resnet50'."
     )
   base, *enhancing = name.split("+")
   return base, tuple(enhancing)
@@ -180,7 +185,7 @@ def split(name: str) -> tuple[str, tuple[str, ...]]:
 
 @functools.cache
 def gflops() -> dict[str, float]:
-  """Model -> multiply-adds of one input in billions, by one rule for all.
+  """Return the multiply-adds of one input in billions, by model.
 
   `python -m tools.count_models` counts them (`models/multiply_adds.py`).
   """
@@ -190,23 +195,9 @@ def gflops() -> dict[str, float]:
   return {name: float(count) for name, count in pairs}
 
 
-def _check_name(name: str, kind: Kind | None = None) -> None:
-  if _find(name) is None:
-    what = f"{kind} model" if kind else "model"
-    raise errors.unknown_error(what, name, names(kind=kind))
-
-
-def _other_kind(name: str, got: Kind, expected: Kind) -> str:
-  return (
-    f"{name} is a model of kind {got}, expected {expected}: the run's task"
-    " needs another kind of answers. models.names(kind="
-    f"{expected!r}) lists the models that give them."
-  )
-
-
 @functools.cache
 def _files() -> dict[str, Kind]:
-  """Module of a folder of families -> the folder's kind of models."""
+  """Return the kind of models of each module with a family."""
   from models.spec import KINDS
 
   root = pathlib.Path(__file__).parent
@@ -221,8 +212,6 @@ def _files() -> dict[str, Kind]:
 @functools.cache
 def _find(name: str) -> Family | None:
   """Return the family of a model, or None; imports the likeliest file first."""
-  if not isinstance(name, str):
-    return None
 
   def likelihood(module: str) -> tuple[bool, int]:
     _, kind, file = module.rsplit(".", 2)
@@ -253,7 +242,7 @@ def _family_in(module: str) -> Family | None:
 
 @functools.cache
 def _families() -> dict[str, Family]:
-  """Model -> its family, over all folders of families."""
+  """Return the family of each model."""
   families: dict[str, Family] = {}
   for module in _files():
     member = _family_in(module)

@@ -1,4 +1,4 @@
-"""A family of models: one network in several sizes, and what its files need.
+"""A family of models: one network in several sizes, and the rules for its files.
 
 A file of `models/classification`, `models/detection` or `models/video` that
 ends in `FAMILY = Family(...)` is a family; the catalogue finds it.
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 # (pattern, replacement) on the names of a checkpoint's arrays, in this order.
 Rules = Sequence[tuple[str, str]]
 Regroup = Callable[[Mapping[str, "np.ndarray"]], Mapping[str, "np.ndarray"]]
-# (our path, the file's array, the model's shape) -> (array, what was done).
+# (our path, the file's array, the model's shape) -> (array, a note about it).
 Fit = Callable[
   ["Path", "np.ndarray", tuple[int, ...]], "tuple[np.ndarray, str] | None"
 ]
@@ -30,35 +30,37 @@ Fit = Callable[
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Family:
-  """What a family says of itself; all but the first two have defaults.
+  """The declaration of a family; all but the first two fields have defaults.
 
   Attributes:
     network: the `nnx.Module` class; it takes a variant's options, `num_classes`
       and `rngs`. Attribute names follow the public checkpoints'.
-    variants: name -> variant, the models of the family.
-    checkpoints: style -> rules that bring a checkpoint's names to the
-      network's. The first word of a style is compared with `ModelSpec.weights`.
+    variants: the models of the family by name.
+    checkpoints: rules by style, which map a checkpoint's names to the network's.
+      The first word of a style is compared with `ModelSpec.weights`.
     ignored: patterns of arrays in checkpoints that evaluation does not need.
-    drops_background: whether checkpoints may have one class more, the
+    drops_background: whether checkpoints may have one more class, the
       background, before the others; it is dropped.
-    regroup: joins or parts arrays of a checkpoint before names are compared;
-      None: they are taken as they are.
-    flax_styles: styles whose arrays lie as ours do (HWIO, IO), as JAX programs
-      write them; their rules bring names to torch's words all the same. Kernels
-      of heads apart, `[width, heads, n]`, are joined by `regroup`.
-    fit: brings an array of another shape to the model's, as positions of another
-      grid; None from it, or in its place: the file is of another network.
+    regroup: joins or splits arrays of a checkpoint before names are compared;
+      None: they stay.
+    flax_styles: styles whose arrays have our layout (HWIO, IO), as JAX programs
+      write them; their rules map names to torch's. `regroup` joins kernels with
+      an axis of heads, `[width, heads, n]`.
+    fit: resizes an array of another shape, e.g. positions of another grid. If it
+      is None or returns None, the file belongs to another network.
     sized: whether the network's option `side` is the spec's `input_px`, so that
       a spec with another side makes a network of that side.
-    alike: groups of styles whose weights want the same preprocessing and
-      constants, so that loading one into a model of another needs no warning.
-    exclusive: styles whose arrays mean other numbers though names and shapes may
-      agree: a file of one is refused by models of other weights.
+    alike: groups of styles whose weights need the same preprocessing and
+      constants: loading one into a model of another gives no warning.
+    exclusive: styles whose arrays have another meaning although names and shapes
+      may agree: models of other weights refuse such files.
     stages: patterns of paths (`/` between their parts), in order, from the stem
-      to the last stage before the head. One with a group stands for a stage for
-      each number that the group can be: `layer([1-4])`.
-    oracles: name -> reference in torch for parity reports, e.g.
+      to the last stage before the head. A pattern with a group stands for one
+      stage for each number that the group matches: `layer([1-4])`.
+    oracles: the reference in torch of each model, for parity reports, e.g.
       `torchvision:resnet18` (see `models.convert.oracle`).
+    paper: where the network is from: `Liu et al. 2022, A ConvNet for the 2020s,
+      arXiv:2201.03545`. Empty if `papers.tsv` says it, by patterns of names.
   """
 
   network: Callable[..., nnx.Module]
@@ -74,3 +76,4 @@ class Family:
   exclusive: tuple[str, ...] = ()
   stages: tuple[str, ...] = ()
   oracles: Mapping[str, str] = dataclasses.field(default_factory=dict)
+  paper: str = ""

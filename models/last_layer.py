@@ -17,28 +17,23 @@ NETWORK, HEAD = "network", "last_layer"
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class LastLayer(Model):
-  """A linear layer on what a network's own last layer reads.
+  """A frozen network with a linear layer in place of its last one.
 
   Its variables are `{"network": the network's, "last_layer": {"kernel": [width,
   classes], "bias": [classes]}}`.
 
   Attributes:
-    name: the network's.
-    spec: the network's, of other classes.
-    network: what is frozen: it names its layers.
+    name: name of the network.
+    spec: spec of the network, with other classes.
+    network: the frozen network, which names its layers.
   """
 
   spec: Spec
   network: Model
 
   @classmethod
-  def on(cls, network: Model, classes: int, label_space: str) -> Self:
-    """On a network.
-
-    Args:
-      network: whose features are read.
-      classes: how many there are now.
-      label_space: what they are called together.
+  def from_network(cls, network: Model, classes: int, label_space: str) -> Self:
+    """Put a last layer of other classes on a network.
 
     Raises:
       UserError: the network names no layers.
@@ -54,23 +49,23 @@ class LastLayer(Model):
 
   @property
   def is_external(self) -> bool:
-    """As the network."""
+    """Whether the network is external."""
     return self.network.is_external
 
   @property
   def code(self) -> Any:
-    """The network's."""
+    """The network's code."""
     return self.network.code
 
   def with_fields(self, fields: Mapping[str, Any]) -> Self:
-    """As the network's: it is what preprocesses."""
+    """Return a copy with these spec fields, also of the network."""
     network = self.network.with_fields(fields)
     own = {"num_classes": self.spec.num_classes}
     spec = self.spec.with_fields({**fields, **own})
     return dataclasses.replace(self, network=network, spec=spec)
 
   def init(self, key: jax.Array) -> dict[str, Any]:
-    """The network's variables, and a last layer of zeros."""
+    """Return the network's variables, and a last layer of zeros."""
     network = self.network.init(key)
     side = self.spec.input_px
     batch = jnp.zeros(self.spec.batch_shape(1, side), jnp.uint8)
@@ -80,15 +75,15 @@ class LastLayer(Model):
     return {NETWORK: network, HEAD: head}
 
   def features(self, variables: Any, batch: ArrayLike) -> jax.Array:
-    """What the last layer reads: float32 `[B, width]`.
+    """Compute the last layer's input, float32 `[B, width]`.
 
     Args:
-      variables: the network's alone.
-      batch: as of `apply`.
+      variables: variables of the network alone.
+      batch: a batch like that of `apply`.
     """
-    wanted = (capture_lib.FEATURES,)
-    _, kept = self.network.apply(variables, batch, capture=wanted)
-    features: jax.Array = kept[capture_lib.FEATURES]
+    layers = (capture_lib.FEATURES,)
+    _, captured = self.network.apply(variables, batch, capture=layers)
+    features: jax.Array = captured[capture_lib.FEATURES]
     return features
 
   def apply(
@@ -98,7 +93,7 @@ class LastLayer(Model):
     *,
     capture: Sequence[str] | None = None,
   ) -> jax.Array:
-    """Logits of a batch, as `Classifier.apply`; it names no layers itself."""
+    """Compute logits like `Classifier.apply`; it names no layers itself."""
     self.check_capture(capture)
     head = variables[HEAD]
     with jax.default_matmul_precision("highest"):

@@ -1,8 +1,8 @@
 """A model: a name, a spec, and pure functions of its variables.
 
-`Model` is what the evaluator asks of every model, whether of the catalogue, an
-adapter, an enhancement or a user's own file. Nothing is kept between calls, so
-`init`, `apply` and `apply_train` may be jitted, differentiated and sharded.
+`Model` is the interface of every model: of the catalogue, an adapter, an
+enhancement or a user's own file. Models keep no state between calls, so `init`,
+`apply` and `apply_train` may be jitted, differentiated and sharded.
 """
 
 import abc
@@ -30,10 +30,10 @@ _DTYPES = ("float32", "bfloat16")
 
 @dataclasses.dataclass(frozen=True)
 class Model(abc.ABC):
-  """What the evaluator asks of a model of any kind.
+  """A model of any kind, as the evaluator uses it.
 
   Attributes:
-    name: what tables and errors call it.
+    name: name in tables and errors.
     spec: preprocessing and labels.
   """
 
@@ -41,105 +41,104 @@ class Model(abc.ABC):
   spec: ModelSpec
 
   def __init_subclass__(cls, **options: Any) -> None:
-    """Keeps dataclasses from printing every weight."""
+    """Keep dataclasses from printing every weight."""
     super().__init_subclass__(**options)
     if "__repr__" not in vars(cls):
       cls.__repr__ = Model.__repr__  # type: ignore[method-assign]
 
   def __repr__(self) -> str:
-    """One line, without its weights."""
+    """Return one line, without the weights."""
     classes = f"{self.spec.num_classes} classes"
     return f"{type(self).__name__}({self.name!r}, {self.kind}, {classes})"
 
   @property
   def kind(self) -> Kind:
-    """What it does: the spec's."""
+    """The spec's kind."""
     return self.spec.kind
 
   @property
   def trainable(self) -> bool:
-    """Whether it can be trained here: it has a train mode.
+    """Whether the model has a train mode and can be trained here.
 
-    Networks of the catalogue have `apply_train`; models from elsewhere are
-    trained elsewhere.
+    Networks of the catalogue have `apply_train`; external models have not.
     """
     return False
 
   @property
   def is_external(self) -> bool:
-    """Whether it is no network of the catalogue: it is probed before a run."""
+    """Whether the model is not of the catalogue; a run probes it first."""
     return True
 
   @property
   def on_host(self) -> bool:
-    """Whether `apply` takes and gives numpy arrays, outside of programs."""
+    """Whether `apply` takes and returns numpy arrays, outside of programs."""
     return False
 
   @property
   def route(self) -> str:
-    """Which of several ways it runs, and why, in words; empty: there is one."""
+    """The chosen one of several routes, and why; '' if there is only one."""
     return ""
 
   @property
   def code(self) -> Any:
-    """A function, class or module whose source says what it computes."""
+    """A function, class or module whose source defines the computation."""
     return type(self)
 
   @property
   def program(self) -> str:
-    """What it computes besides, as text: a graph, a module's description."""
+    """The computation beyond `code`, as text: a graph, a module's structure."""
     return ""
 
   @property
   def layers(self) -> tuple[str, ...]:
-    """Names of its layers, in order, for `capture`; empty: it names none."""
+    """The names of its layers, in order, for `capture`; () if it has none."""
     return ()
 
   @abc.abstractmethod
   def init(self, key: jax.Array) -> Any:
-    """Variables: random ones of a JAX key, or the weights it came with."""
+    """Return random variables drawn from a key, or the weights it came with."""
 
   @abc.abstractmethod
   def apply(self, variables: Any, batch: Any, *args: Any, **kwargs: Any) -> Any:
-    """Answers to a batch.
+    """Compute the answers to a batch.
 
     Classifiers take `(variables, batch)`, see `Classifier.apply`; detectors
     `(variables, batch, sizes)`, see `models.detection.detector.Detector.apply`.
     """
 
   def check_capture(self, capture: Sequence[str] | None) -> None:
-    """Refuses names that are none of `layers`; None: no layer is captured.
+    """Refuse names that are not among `layers`; None: no layer is captured.
 
     Raises:
-      UserError: with the nearest name, or that the model names no layers.
+      UserError: a name is unknown, or the model names no layers.
     """
     if capture is not None:
       capture_lib.check(self.name, self.layers, capture)
 
   def preprocess(self, batch: jax.typing.ArrayLike) -> jax.Array:
-    """uint8 RGB in 0..255 -> float32, as the spec says."""
+    """Map uint8 RGB in 0..255 to float32, as the spec says."""
     return self.spec.normalize(batch)
 
   def with_fields(self, fields: Mapping[str, Any]) -> Self:
-    """This model with other values of its spec.
+    """Return a copy with other values of the spec.
 
     Args:
-      fields: name -> value, see `ModelSpec.with_fields`.
+      fields: values by field, see `ModelSpec.with_fields`.
 
     Raises:
-      UserError: a field that the spec does not have, or a value that cannot be.
+      UserError: the spec does not have a field, or a value is invalid.
     """
     return dataclasses.replace(self, spec=self.spec.with_fields(fields))
 
   def pixels(self, batch: jax.typing.ArrayLike) -> jax.Array:
-    """A batch of pictures or clips as the network takes it.
+    """Return a batch of pictures or clips as the network takes it.
 
     Args:
-      batch: uint8 RGB in 0..255, which is preprocessed, or float pixels that
-        already are.
+      batch: uint8 RGB in 0..255, which is preprocessed, or preprocessed float
+        pixels.
 
     Raises:
-      UserError: of another shape than the spec says, or another dtype.
+      UserError: the shape does not fit the spec, or the dtype is another.
     """
     pixels = arguments.batch(self.name, batch)
     self.spec.check_shape(self.name, pixels.shape)
@@ -157,7 +156,7 @@ class Model(abc.ABC):
     frozen_norms: bool = False,
     frozen_stages: int = 0,
   ) -> tuple[Any, Any]:
-    """Answers in train mode, and the variables with moved statistics.
+    """Compute answers in train mode, and variables with updated statistics.
 
     Raises:
       UserError: it has no train mode (the default).
@@ -165,7 +164,7 @@ class Model(abc.ABC):
     del variables, batch, key, frozen_norms, frozen_stages
     raise errors.UserError(
       f"{self.name} (kind {self.kind}) has no train mode: networks of"
-      " models.names() have one. Train it where it comes from."
+      " models.names() have one. Train it in its own framework."
     )
 
 
@@ -174,8 +173,8 @@ class NetworkModel(Model):
   """A network of the catalogue.
 
   Attributes:
-    variant: the line of the family's table.
-    family: whose network it is.
+    variant: the row of the family's table.
+    family: the family of the network.
     dtype: `float32` computes in true float32 on every device (no TF32, no
       bfloat16 passes); `bfloat16` computes in bfloat16 with normalisation
       statistics and logits in float32.
@@ -186,7 +185,7 @@ class NetworkModel(Model):
   dtype: str = "float32"
 
   def __post_init__(self) -> None:
-    """Refuses a dtype that is not offered."""
+    """Refuse an unknown dtype."""
     if self.dtype not in _DTYPES:
       raise errors.UserError(
         f"Got dtype {self.dtype!r}, expected one of {_DTYPES}."
@@ -194,11 +193,14 @@ class NetworkModel(Model):
 
   @property
   def is_external(self) -> bool:
-    """It is of the catalogue."""
+    """Whether the model is external: False."""
     return False
 
   def with_fields(self, fields: Mapping[str, Any]) -> Self:
-    """As `Model.with_fields`; a network made for one side is made for another."""
+    """Return a copy with other values of the spec; see `Model.with_fields`.
+
+    A network made for one side is made for another.
+    """
     spec, side = self.spec, fields.get("input_px")
     if (
       not isinstance(spec, Spec)
@@ -212,17 +214,17 @@ class NetworkModel(Model):
     return dataclasses.replace(self, spec=spec)
 
   def init(self, key: jax.Array) -> Variables:
-    """Random variables drawn from a JAX key, as one trains from.
+    """Return random initial variables drawn from a JAX key.
 
     Raises:
-      UserError: not one key.
+      UserError: `key` is not one key.
     """
     state = nnx.state(self.build(nnx.Rngs(arguments.key(self.name, key))))
     flat = nnx.to_flat_state(state)
     return variables_lib.nest({path: value[...] for path, value in flat})
 
   def build(self, rngs: nnx.Rngs) -> nnx.Module:
-    """The network with initial weights."""
+    """Return the network with initial weights."""
     options = dict(self.variant.options)
     if self.family.sized and isinstance(self.spec, Spec):
       options["side"] = self.spec.input_px
@@ -231,25 +233,25 @@ class NetworkModel(Model):
     )
 
   def shapes(self) -> dict[Path, tuple[int, ...]]:
-    """Path -> shape of every array of the variables; computes nothing."""
+    """Return the shape of every variable by path, without computing anything."""
     return {path: value.shape for path, value in _abstract(self)[1]}
 
   def count_parameters(self) -> int:
-    """How many trainable numbers there are (no running statistics)."""
+    """Return the number of trainable numbers (no running statistics)."""
     sizes = [v.size for _, v in _abstract(self)[1] if isinstance(v, nnx.Param)]
     return sum(sizes)
 
   def statistics(self) -> frozenset[Path]:
-    """Paths of running statistics: what training moves without a gradient."""
+    """Return the paths of running statistics, which have no gradient."""
     flat = _abstract(self)[1]
     return frozenset(p for p, v in flat if not isinstance(v, nnx.Param))
 
-  def with_statistics(self, variables: Variables, network: Any) -> Variables:
-    """Variables with the running statistics of a network that was called.
+  def replace_statistics(self, variables: Variables, network: Any) -> Variables:
+    """Return variables with the running statistics of a called network.
 
     Args:
-      variables: of which the network was made.
-      network: from `merge`, in train mode.
+      variables: the variables from which the network was made.
+      network: result of `merge`, in train mode.
     """
     state = nnx.to_flat_state(nnx.state(network, nnx.BatchStat))
     moved = {variables_lib.as_text(p): v[...] for p, v in state}
@@ -258,18 +260,18 @@ class NetworkModel(Model):
   def frozen_paths(
     self, *, stages: int = 0, frozen_norms: bool = False
   ) -> frozenset[Path]:
-    """Paths of the parameters of the first stages, which a trainer leaves alone.
+    """Return the paths of the first stages' parameters, which are not trained.
 
-    The stem is the first stage, as Detectron's FREEZE_AT counts: 2 are the stem
-    and a ResNet's `layer1`. `apply_train` leaves their statistics alone, too.
+    The stem is the first stage, as in Detectron's FREEZE_AT: 2 stages are the
+    stem and a ResNet's `layer1`. `apply_train` keeps their statistics, too.
 
     Args:
-      stages: how many; 0 is none.
-      frozen_norms: as of `apply_train`; a classifier's norms learn their scales
+      stages: number of stages.
+      frozen_norms: as in `apply_train`; a classifier's norms learn their scales
         and biases all the same.
 
     Raises:
-      UserError: the family does not say what a stage is, or has fewer.
+      UserError: the family defines no stages, or fewer.
     """
     del frozen_norms
     paths = set(self.shapes()) - self.statistics()
@@ -283,30 +285,30 @@ class NetworkModel(Model):
     frozen_norms: bool,
     stages: int,
   ) -> Any:
-    """The network in train mode, to be called once.
+    """Return the network in train mode, to be called once.
 
-    Running statistics, and what is frozen, have no gradient. The first stages are
-    as in evaluation.
+    Running statistics and frozen parameters have no gradient. The first stages
+    compute as in evaluation.
 
     Args:
-      variables: as of `apply`.
+      variables: as in `apply`.
       key: see `train_mode.enter`.
       frozen_norms: see there.
       stages: see `frozen_paths`.
 
     Raises:
-      UserError: the variables do not fit this model, or fewer stages.
+      UserError: the variables do not fit this model, or it has fewer stages.
     """
     fixed = self.statistics() | self.frozen_paths(
       stages=stages, frozen_norms=frozen_norms
     )
-    given = variables_lib.flatten(variables)
-    # NumPy's would be written over, outside of programs.
+    arrays = variables_lib.flatten(variables)
+    # Outside of programs, NumPy's arrays would be overwritten.
     stopped = {
-      p: jax.lax.stop_gradient(jnp.asarray(given[p]))
-      for p in fixed & set(given)
+      p: jax.lax.stop_gradient(jnp.asarray(arrays[p]))
+      for p in fixed & set(arrays)
     }
-    network = self.merge(variables_lib.nest({**given, **stopped}))
+    network = self.merge(variables_lib.nest({**arrays, **stopped}))
     parts = (tuple(map(str, path)) for path, _ in nnx.iter_modules(network))
     still = stages_lib.first(
       self.name, self.family.stages, {*parts, *self.shapes()}, stages
@@ -315,18 +317,18 @@ class NetworkModel(Model):
     return network
 
   def decayed_paths(self) -> frozenset[Path]:
-    """Paths of what weight decay acts on where a recipe spares the rest.
+    """Return the paths that weight decay acts on if a recipe spares the rest.
 
-    Kernels, and CLIP's texts, which are one; no biases, norms, scales of layers,
-    tokens, positions or tables of offsets.
+    These are kernels, and CLIP's texts, which act as one; not biases, norms, layer
+    scales, tokens, positions or tables of offsets.
     """
     return frozenset(p for p in self.shapes() if p[-1] in ("kernel", "text"))
 
   def merge(self, variables: Variables) -> Any:
-    """The network with these variables, to be called.
+    """Return the network with these variables, to be called.
 
     Raises:
-      UserError: they are not this model's.
+      UserError: they do not fit this model.
     """
     graph, abstract = _abstract(self)
     arrays = variables_lib.flatten(variables)
@@ -339,7 +341,7 @@ class NetworkModel(Model):
 
 @dataclasses.dataclass(frozen=True)
 class Classifier(NetworkModel):
-  """A network that answers with logits, of pictures or of clips.
+  """A network that maps pictures or clips to logits.
 
   One compilation serves one shape of batches.
   """
@@ -348,12 +350,12 @@ class Classifier(NetworkModel):
 
   @property
   def trainable(self) -> bool:
-    """On its logits, see `apply_train`."""
+    """Whether the model has a train mode: True, see `apply_train`."""
     return True
 
   @property
   def layers(self) -> tuple[str, ...]:
-    """Their paths in the network, as checkpoints call them: `layer4.0.conv2`."""
+    """The layers' paths, as in checkpoints: `layer4.0.conv2`."""
     return capture_lib.names(self.shapes())
 
   @overload
@@ -377,25 +379,24 @@ class Classifier(NetworkModel):
     *,
     capture: Sequence[str] | None = None,
   ) -> jax.Array | tuple[jax.Array, capture_lib.Captured]:
-    """Logits of a batch.
+    """Compute the logits of a batch.
 
     Args:
       variables: from `init` or `models.convert.load`.
-      batch: `[B, H, W, 3]` of pictures, `[B, T, H, W, 3]` of clips; uint8 RGB
-        in 0..255, which is preprocessed first, or float pixels that already
-        are.
-      capture: names of `layers` whose outputs are wanted too, or `features`,
-        what the last layer reads; see `models.capture`.
+      batch: pictures `[B, H, W, 3]` or clips `[B, T, H, W, 3]`; uint8 RGB in
+        0..255, which is preprocessed first, or preprocessed float pixels.
+      capture: names of `layers` whose outputs are returned too, or `features`,
+        the last layer's input; see `models.capture`.
 
     Returns:
-      float32 `[B, num_classes]`; with `capture` these, and name -> float32
-      `[B, channels]`, pooled.
+      float32 `[B, num_classes]`; with `capture` also pooled float32 `[B,
+      channels]` by layer.
 
     Raises:
-      UserError: the batch or the variables do not fit this model, or a layer
-        that it does not have.
+      UserError: the batch or the variables do not fit this model, or it does not
+        have a layer.
     """
-    pixels = self.pixels(batch)  # refused before the variables are
+    pixels = self.pixels(batch)
     self.check_capture(capture)
     network = self.merge(variables)
     if capture is None:
@@ -413,29 +414,29 @@ class Classifier(NetworkModel):
     frozen_norms: bool = False,
     frozen_stages: int = 0,
   ) -> tuple[jax.Array, Variables]:
-    """Logits of a batch in train mode, and the variables that it leaves.
+    """Compute logits in train mode, and variables with updated statistics.
 
-    Batch norms normalise by the batch, the whole one where it is sharded under
-    `jax.jit`, and their running statistics move as torch's do; dropout and
-    stochastic depth draw. Auxiliary heads (GoogLeNet, Inception) are no part of
-    our networks, which are trained without them.
+    Batch norms normalise by the batch (the whole one if it is sharded under
+    `jax.jit`), and their running statistics are updated as torch's are; dropout
+    and stochastic depth draw. Our networks have no auxiliary heads (GoogLeNet,
+    Inception), and are trained without them.
 
     Args:
-      variables: as of `apply`.
-      batch: as of `apply`.
-      key: a JAX key of this step: all that is drawn depends on it alone.
-      frozen_norms: whether running statistics are used and left, as in
+      variables: as in `apply`.
+      batch: as in `apply`.
+      key: a JAX key of this step: all draws depend on it alone.
+      frozen_norms: whether running statistics are used and kept, as in
         evaluation; scales and biases of norms are parameters all the same.
-      frozen_stages: how many of the first stages are as in evaluation and have no
-        gradient, see `frozen_paths`.
+      frozen_stages: number of the first stages that compute as in evaluation and
+        have no gradient, see `frozen_paths`.
 
     Returns:
       float32 `[B, num_classes]`, and the variables: those of `statistics()` are
-      new, without a gradient, the others are what was given.
+      new and have no gradient, the others are unchanged.
 
     Raises:
-      UserError: the batch or the variables do not fit this model, not one key, or
-        fewer stages.
+      UserError: the batch, the variables or the key do not fit this model, or it
+        has fewer stages.
     """
     pixels = self.pixels(batch)
     drawn = arguments.key(self.name, key, "apply_train")
@@ -443,7 +444,7 @@ class Classifier(NetworkModel):
       variables, drawn, frozen_norms=frozen_norms, stages=frozen_stages
     )
     logits = self._logits(network, pixels)
-    return logits, self.with_statistics(variables, network)
+    return logits, self.replace_statistics(variables, network)
 
   def _logits(self, network: Any, pixels: jax.Array) -> jax.Array:
     precision = "highest" if self.dtype == "float32" else "default"
@@ -457,7 +458,7 @@ Abstract = tuple[tuple[Path, nnx.Variable], ...]
 
 @functools.lru_cache(maxsize=256)
 def _abstract(model: NetworkModel) -> tuple[nnx.GraphDef, Abstract]:
-  """The network without its numbers, and (path, variable) of each array."""
+  """Return the network without its numbers, and (path, variable) of arrays."""
   defined: list[Path] = []
 
   def build() -> nnx.Module:
@@ -472,16 +473,16 @@ def _abstract(model: NetworkModel) -> tuple[nnx.GraphDef, Abstract]:
 
 
 class _OneKey:
-  """The same key for every layer, in place of `nnx.Rngs`: shapes need no other.
+  """One key for every layer, in place of `nnx.Rngs`: shapes need no other.
 
-  A traced count of keys, which `nnx.Rngs` has, takes half of the tracing.
+  `nnx.Rngs` counts its keys, which takes half of the time of tracing.
   """
 
   def __init__(self) -> None:
     self._key = jax.random.key(0)
 
   def params(self) -> jax.Array:
-    """The key."""
+    """Return the key."""
     return self._key
 
 
@@ -490,7 +491,7 @@ def _one_key() -> nnx.Rngs:
 
 
 def _definition_order(module: nnx.Module, prefix: Path = ()) -> list[Path]:
-  """Paths in the order of `__init__`, so that "first" means the first layer."""
+  """Return paths in the order of `__init__`, from the first layer on."""
   paths: list[Path] = []
   for name, value in vars(module).items():
     if isinstance(value, nnx.Variable):

@@ -1,10 +1,10 @@
-"""Multiply-adds of a function: what its convolutions and matrix products cost.
+"""Counts of the multiply-adds of a function's convolutions and matrix products.
 
 One rule for all models: an output of a convolution costs as many as its kernel has
 inputs, an output of a matrix product as many as it sums. Additions, norms,
 activations, pooling and gathers are free, as in the counts that torchvision and
-fvcore print. Where a program has several forms of a step, one a platform, the
-dearest counts: the others avoid what a platform is slow at.
+fvcore print. If a program has a form of a step for each platform, the most
+expensive one counts.
 """
 
 import math
@@ -18,14 +18,14 @@ from jax.extend import core
 from models import variables
 from models.model import NetworkModel
 
-_CANVAS_PX = (800, 800)  # of detectors: what torchvision's counts are of
+_CANVAS_PX = (800, 800)  # a detector's picture in torchvision's counts
 
 
-def of_model(model: NetworkModel) -> int:
-  """Of one input of a network at its spec's size; computes nothing.
+def count_model(model: NetworkModel) -> int:
+  """Count a network's multiply-adds for one input of its spec's size.
 
-  Detectors take any size: they are counted on a picture of 800 x 800 px that is
-  not resized.
+  Detectors, which take any size, are counted on a picture of 800 x 800 px that
+  is not resized. Nothing is computed.
   """
   shapes = {
     path: jax.ShapeDtypeStruct(shape, np.float32)
@@ -41,40 +41,40 @@ def of_model(model: NetworkModel) -> int:
     spec: Any = model.spec
     shape = spec.batch_shape(1, spec.input_px)
     batch = [jax.ShapeDtypeStruct(shape, np.uint8)]
-  return of(model.apply, variables.nest(shapes), *batch)
+  return count(model.apply, variables.nest(shapes), *batch)
 
 
-def of(function: Callable[..., Any], *arguments: Any) -> int:
-  """Of a function that JAX can trace.
+def count(function: Callable[..., Any], *arguments: Any) -> int:
+  """Count the multiply-adds of a function that JAX can trace.
 
   Args:
-    function: what is counted.
+    function: the function.
     *arguments: arrays, or their shapes (`jax.ShapeDtypeStruct`).
   """
   with jax.default_matmul_precision("highest"):
-    return _of_jaxpr(jax.make_jaxpr(function)(*arguments).jaxpr)
+    return _count_jaxpr(jax.make_jaxpr(function)(*arguments).jaxpr)
 
 
-def _of_jaxpr(jaxpr: core.Jaxpr) -> int:
-  return sum(_of_step(step) for step in jaxpr.eqns)
+def _count_jaxpr(jaxpr: core.Jaxpr) -> int:
+  return sum(_count_step(step) for step in jaxpr.eqns)
 
 
-def _of_step(step: core.JaxprEqn) -> int:
+def _count_step(step: core.JaxprEqn) -> int:
   name = step.primitive.name
   if name == "conv_general_dilated":
-    return _of_convolution(step)
+    return _count_convolution(step)
   if name == "dot_general":
     (contracted, _), _ = step.params["dimension_numbers"]
-    given = _shape(step.invars[0])
-    sums = math.prod(given[axis] for axis in contracted)
+    shape = _shape(step.invars[0])
+    sums = math.prod(shape[axis] for axis in contracted)
     return sums * math.prod(_shape(step.outvars[0]))
-  inner = [_of_jaxpr(jaxpr) for jaxpr in _inside(step.params)]
+  inner = [_count_jaxpr(jaxpr) for jaxpr in _inside(step.params)]
   if name == "cond":
     return max(inner, default=0)
   return sum(inner) * (step.params["length"] if name == "scan" else 1)
 
 
-def _of_convolution(step: core.JaxprEqn) -> int:
+def _count_convolution(step: core.JaxprEqn) -> int:
   kernel = _shape(step.invars[1])
   axes = step.params["dimension_numbers"].rhs_spec  # out, in, then space
   per_output = math.prod(kernel[axis] for axis in axes[1:])
@@ -88,7 +88,7 @@ def _shape(array: Any) -> tuple[int, ...]:
 
 
 def _inside(params: dict[str, Any]) -> Iterator[core.Jaxpr]:
-  """The programs that a step calls."""
+  """Yield the programs that a step calls."""
   for value in params.values():
     for part in value if isinstance(value, (tuple, list)) else [value]:
       if isinstance(part, core.ClosedJaxpr):

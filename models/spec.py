@@ -1,10 +1,9 @@
-"""What a published model expects of its pictures, and what it answers.
+"""Specs of models: preprocessing of their pictures, and labels of their outputs.
 
-A spec is data: where a picture is resized and cropped (on the host), how uint8
-pixels become the numbers the network was trained on (on the device), and which
-labels the outputs stand for. `ModelSpec` holds what every kind of model has;
-`Spec` is of classifiers of pictures, `VideoSpec` of clips, `DetectorSpec` of
-detectors; these two lie in the rooms of their kinds.
+A spec says how a picture is resized and cropped (on the host), how uint8 pixels are
+normalised (on the device), and which labels the outputs stand for. `ModelSpec` has
+the fields of every kind of model. `Spec` is for classifiers of pictures; `VideoSpec`
+for clips and `DetectorSpec` for detectors lie in the folders of their kinds.
 """
 
 import dataclasses
@@ -40,13 +39,13 @@ _LARGEST_DENOMINATOR = 10_000  # of shares of a side in px
 
 
 def _plain(value: Any) -> Any:
-  """Without numpy's scalars and arrays; lists become tuples, as specs are hashed."""
+  """Replace numpy's scalars and arrays; lists become tuples, which are hashable."""
   if isinstance(value, (np.generic, np.ndarray)):
     value = value.tolist()
   return tuple(value) if isinstance(value, list) else value
 
 
-# What a field holds, its limits, and what is expected in words.
+# The type of a field, its limits, and a description for refusals.
 Text = Annotated[str, pydantic.Field(description="a text")]
 Flag = Annotated[
   bool,
@@ -115,24 +114,24 @@ class ModelSpec:
   Pixels `p` (0..255, in `channel_order`) enter as `(p * scale - mean) / std`.
 
   Attributes:
-    kind: what the model does.
-    item_axes: axes of one input: 3 of a picture `[H, W, 3]`, 4 of a clip `[T,
-      H, W, 3]`.
-    least_classes: a head of fewer classes makes no sense.
+    kind: kind of the model.
+    item_axes: number of axes of one input: 3 for a picture `[H, W, 3]`, 4 for a
+      clip `[T, H, W, 3]`.
+    least_classes: smallest sensible number of classes.
     channel_order: `rgb` or `bgr`; `mean` and `std` are in this order.
     scale: factor on 0..255 pixels before mean and std.
-    mean: subtracted, a value per channel.
-    std: divided by, a value per channel.
-    label_space: whose class ids the outputs follow: `imagenet1k` is the 1000
-      classes in the order of their sorted WordNet ids.
+    mean: subtracted value of each channel.
+    std: divisor of each channel.
+    label_space: meaning of the class ids: `imagenet1k` is the 1000 classes in
+      the order of their sorted WordNet ids.
     num_classes: number of logits, or of classes of objects.
     weights: layout and preprocessing family of the public checkpoint, e.g.
-      `torchvision`, `caffe`, `cadene`, `timm`; `own` if trained here.
+      `torchvision`, `caffe`, `cadene`, `timm`; `robust_tfds` if trained here.
     parameters: published count of trainable numbers with `num_classes` classes;
-      None where there is none.
+      None if none is published.
     gflops: multiply-adds of one input in billions, counted by one rule for all
-      models (`models/multiply_adds.py`); None where nobody counted them.
-    source: where these values are written down.
+      models (`models/multiply_adds.py`); None if they were not counted.
+    source: the publication of these values.
   """
 
   kind: ClassVar[Kind]
@@ -156,10 +155,10 @@ class ModelSpec:
   source: Text = ""
 
   def __post_init__(self) -> None:
-    """Refuses values that fields cannot have.
+    """Refuse invalid values.
 
     Raises:
-      UserError: names the field, what it got and what is expected.
+      UserError: the message names the field, what it got and what is expected.
     """
     arguments.num_classes(self.num_classes, self.least_classes)
     for name, value in self.checked(vars(self)).items():
@@ -172,33 +171,33 @@ class ModelSpec:
 
   @property
   def clip_frames(self) -> int:
-    """Frames of one input; 0 where it is a picture."""
+    """The number of frames of one input; 0 for a picture."""
     return 0
 
   @property
   def fixed_px(self) -> int | None:
-    """Side of the only pictures that the network takes; None: any size."""
+    """The only side that the network takes; None: any size."""
     return None
 
   @property
   def usual_px(self) -> int:
-    """Side of the pictures that the network works on; 0: the data's own."""
+    """The side of the pictures that the network sees; 0: the data's own."""
     return 0
 
   @property
   def geometry(self) -> str:
-    """The resize and crop rule, a name of `robust_tfds/building/geometry.py`.
+    """The resize and crop rule, a name from `robust_tfds/building/geometry.py`.
 
     Raises:
-      UserError: the model takes pictures of any size and resizes them itself.
+      UserError: the model resizes its pictures itself.
     """
     raise errors.UserError(
-      f"A model of kind {self.kind} resizes its pictures itself: it has no crop"
+      f"A model of kind {self.kind} resizes its pictures itself and has no crop"
       " rule. Set data.geometry to a rule, or leave it out."
     )
 
   def normalize(self, batch: jax.typing.ArrayLike) -> jax.Array:
-    """RGB `[..., H, W, 3]` in 0..255 -> float32 pixels of the network."""
+    """Map RGB `[..., H, W, 3]` in 0..255 to the network's float32 pixels."""
     pixels = jnp.asarray(batch).astype(jnp.float32)
     if self.channel_order == "bgr":
       pixels = pixels[..., ::-1]
@@ -207,7 +206,7 @@ class ModelSpec:
     return (pixels * jnp.float32(self.scale) - mean) / std
 
   def normalize_on_host(self, batch: np.ndarray) -> np.ndarray:
-    """As `normalize`, in numpy."""
+    """Compute `normalize` in numpy."""
     pixels = batch.astype(np.float32)
     if self.channel_order == "bgr":
       pixels = pixels[..., ::-1]
@@ -217,14 +216,14 @@ class ModelSpec:
     return out
 
   def check_shape(self, name: str, shape: tuple[int, ...]) -> None:
-    """Refuses batches of a shape that the model does not take.
+    """Refuse a batch whose shape the model does not take.
 
     Args:
-      name: the model's, for the error.
-      shape: of the batch.
+      name: name of the model, for the error.
+      shape: shape of the batch.
 
     Raises:
-      UserError: says what was got and what is expected.
+      UserError: the model does not take the shape.
     """
     axes = "[B, H, W, 3]" if self.item_axes == 3 else "[B, T, H, W, 3]"
     if len(shape) != self.item_axes + 1 or shape[-1] != 3:
@@ -233,20 +232,20 @@ class ModelSpec:
       )
 
   def batch_shape(self, count: int, side_px: int) -> tuple[int, ...]:
-    """Shape of a batch as the model is shown it.
+    """Return the shape of the model's batches.
 
     Args:
-      count: inputs in the batch.
+      count: number of inputs in the batch.
       side_px: side of the data's pictures, for models that take any size.
     """
     side = self.fixed_px or side_px
     return (count, side, side, 3)
 
   def with_classes(self, num_classes: int | None) -> Self:
-    """This spec with another head; its labels are then the user's own.
+    """Return a spec with another head, whose labels are the user's own.
 
     Raises:
-      UserError: no whole number, or fewer than `least_classes`.
+      UserError: it is no whole number, or below `least_classes`.
     """
     if num_classes is None:
       return self
@@ -258,39 +257,39 @@ class ModelSpec:
     )
 
   def with_fields(self, fields: Mapping[str, Any]) -> Self:
-    """This spec with some values of the user's own.
+    """Return a spec with some values of the user's own.
 
     Args:
-      fields: name of a field -> its value, as a config has it.
+      fields: values by field, as in a config.
 
     Raises:
-      UserError: an unknown field (with the nearest one), a value of another
-        type or that cannot be, or another size than the network takes.
+      UserError: a field is unknown (the message has the nearest one), a value is
+        invalid, or the network does not take a size.
     """
     fields = self.checked(fields)
     rest = {k: v for k, v in fields.items() if k != "num_classes"}
     self._check_sizes(rest)
     if _SIZES & rest.keys():
       rest.setdefault("gflops", None)  # counted at another size
-      rest = self._in_proportion(rest)
+      rest = self._scale_sizes(rest)
     spec = self.with_classes(fields.get("num_classes"))
     return dataclasses.replace(spec, **rest)
 
   @classmethod
   def fields(cls) -> dict[str, pydantic.fields.FieldInfo]:
-    """Name -> what each field holds, in words and as a type; in their order."""
+    """Return the type and description of each field, in order."""
     return _schema(cast(Any, cls)).model_fields
 
   @classmethod
   def checked(cls, fields: Mapping[str, Any]) -> dict[str, Any]:
-    """Values as fields hold them: without numpy's types, of lists tuples.
+    """Return valid values, without numpy's types and with tuples for lists.
 
     Args:
-      fields: name of a field -> its value.
+      fields: values by field.
 
     Raises:
-      UserError: an unknown field (with the nearest one), or a value that it
-        cannot have.
+      UserError: a field is unknown (the message has the nearest one), or a value
+        is invalid.
     """
     known = cls.fields()
     for name in fields:
@@ -306,16 +305,16 @@ class ModelSpec:
     return {name: getattr(valid, name) for name in fields}
 
   def _check_sizes(self, fields: Mapping[str, Any]) -> None:
-    """Refuses sizes that the network does not take; here it takes all."""
+    """Refuse sizes that the network does not take; here it takes all."""
 
-  def _in_proportion(self, fields: dict[str, Any]) -> dict[str, Any]:
+  def _scale_sizes(self, fields: dict[str, Any]) -> dict[str, Any]:
     """Return `fields` with the sizes that follow from them; here none do."""
     return fields
 
 
 @functools.cache
 def _schema(kind: type[ModelSpec]) -> type[pydantic.BaseModel]:
-  """The fields of a class of `ModelSpec`, none of which need be there."""
+  """Return a schema of the fields of a spec, all of them optional."""
   hints = get_type_hints(kind, include_extras=True)
   fields: dict[str, Any] = {
     f.name: (hints[f.name], None) for f in dataclasses.fields(kind)
@@ -336,13 +335,13 @@ class Spec(ModelSpec):
       both sides become `input_px`), `centre_fraction` (a centre square of
       `crop_fraction` of the shorter side, then both sides become `input_px`:
       EfficientNet's, whose fraction is `input_px / (input_px + 32)`).
-    resize_px: see `resize`; unused for the two fractions. Left out it follows
-      `input_px` as ImageNet's 256 follows 224: 128 of 112, 37 of 32.
+    resize_px: see `resize`; unused for the two fractions. If it is left out, its
+      ratio to `input_px` is ImageNet's 256 / 224: 128 for 112, 37 for 32.
     crop_fraction: see `resize`; used for the two fractions alone.
     interpolation: `bilinear` or `bicubic`.
     flexible: whether the network accepts other sizes than `input_px`.
     outputs: `logits`, `probabilities` (each row sums to 1, as after a softmax),
-      or `auto`: what its answers to the probe before a run are.
+      or `auto`: decided by the probe before a run.
   """
 
   kind: ClassVar[Kind] = "classification"
@@ -357,7 +356,7 @@ class Spec(ModelSpec):
   outputs: _Outputs = "auto"
 
   def __post_init__(self) -> None:
-    """Fills in `resize_px`; refuses a crop that does not fit."""
+    """Fill in `resize_px`; refuse a crop that does not fit."""
     if self.resize_px is None:
       side = _CROP_PX if self.resize in _FRACTIONS else self.input_px
       whole = isinstance(side, (int, np.integer))  # else refused below
@@ -372,17 +371,17 @@ class Spec(ModelSpec):
 
   @property
   def fixed_px(self) -> int | None:
-    """`input_px` where the network takes no other size."""
+    """The value of `input_px` if the network takes no other size."""
     return None if self.flexible else self.input_px
 
   @property
   def usual_px(self) -> int:
-    """`input_px`."""
+    """The side of the pictures that the network sees: `input_px`."""
     return self.input_px
 
   @property
   def geometry(self) -> str:
-    """As a name of `geometry.py`, e.g. `short256_crop224`."""
+    """The rule as a name from `geometry.py`, e.g. `short256_crop224`."""
     end = "_bicubic" if self.interpolation == "bicubic" else ""
     if self.resize == "fraction":
       return f"fraction{self.crop_fraction}_{self.input_px}{end}"
@@ -397,12 +396,12 @@ class Spec(ModelSpec):
     px = fields.get("input_px", self.input_px)
     if not self.flexible and (px != self.input_px or fields.get("flexible")):
       raise errors.UserError(
-        f"Got {listed(fields, 'input_px', 'flexible')}, and this network takes"
-        f" pictures of {self.input_px} px alone. Choose a model of that size."
+        f"Got {fields_text(fields, 'input_px', 'flexible')}, and this network"
+        f" takes only pictures of {self.input_px} px. Choose a model of that size."
       )
 
-  def _in_proportion(self, fields: dict[str, Any]) -> dict[str, Any]:
-    """Return `fields` with a `resize_px` as far above `input_px` as here."""
+  def _scale_sizes(self, fields: dict[str, Any]) -> dict[str, Any]:
+    """Return `fields` with a `resize_px` in proportion to `input_px`."""
     unused = fields.get("resize", self.resize) in _FRACTIONS
     if unused or "input_px" not in fields or "resize_px" in fields:
       return fields
@@ -410,10 +409,10 @@ class Spec(ModelSpec):
     return {**fields, "resize_px": px}
 
   def check_shape(self, name: str, shape: tuple[int, ...]) -> None:
-    """As `ModelSpec.check_shape`, and refuses pictures of another size.
+    """Refuse a batch whose shape or picture size the model does not take.
 
     Raises:
-      UserError: says what was got and what is expected.
+      UserError: the model does not take the shape.
     """
     super().check_shape(name, shape)
     high, wide, _ = shape[-3:]
@@ -425,19 +424,19 @@ class Spec(ModelSpec):
       )
 
 
-def listed(fields: Mapping[str, Any], *names: str) -> str:
-  """Fields and their values, for errors."""
+def fields_text(fields: Mapping[str, Any], *names: str) -> str:
+  """Return fields and their values, for errors."""
   return " and ".join(f"{n} {fields[n]}" for n in names if n in fields)
 
 
 def _ratio(value: float) -> fractions.Fraction:
-  """What a float was meant as: 240 / 272 is 15/17, 0.9 is 9/10."""
+  """Return a float as a simple fraction: 240 / 272 is 15/17, 0.9 is 9/10."""
   near = fractions.Fraction(value).limit_denominator(_LARGEST_DENOMINATOR)
   return near if float(near) == value else fractions.Fraction(str(value))
 
 
 def __getattr__(name: str) -> Any:
-  """The specs of other kinds, whose rooms import this one."""
+  """Return a spec of another kind, whose module imports this one."""
   rooms = {"DetectorSpec": "detection", "VideoSpec": "video"}
   if name not in rooms:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
@@ -447,10 +446,10 @@ def __getattr__(name: str) -> Any:
 
 @dataclasses.dataclass(frozen=True)
 class Variant:
-  """One line of a family's table.
+  """A row of a family's table.
 
   Attributes:
-    spec: what the published weights expect.
+    spec: preprocessing and labels of the published weights.
     options: keyword arguments of the family's `Network` besides `num_classes`
       and `rngs`.
   """
@@ -459,5 +458,5 @@ class Variant:
   options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
 
   def __hash__(self) -> int:
-    """By value; options are plain data."""
+    """Return a hash by value; options are plain data."""
     return hash((self.spec, repr(sorted(self.options.items()))))

@@ -1,6 +1,6 @@
-"""Which parameters a network's first stages hold: what fine-tuning freezes.
+"""The parameters of a network's first stages, which fine-tuning may freeze.
 
-A family says what its stages are (`Family.stages`), in words of its paths.
+A family describes its stages by patterns of paths (`Family.stages`).
 """
 
 import re
@@ -10,15 +10,15 @@ from models.variables import Path
 from robust_tfds import errors
 
 
-def of(patterns: Sequence[str], paths: Iterable[Path]) -> list[set[Path]]:
-  r"""The paths of each stage, in order.
+def split(patterns: Sequence[str], paths: Iterable[Path]) -> list[set[Path]]:
+  r"""Return the paths of each stage, in order.
 
   Args:
-    patterns: as of `Family.stages`.
-    paths: of a network.
+    patterns: see `Family.stages`.
+    paths: paths of a network's parameters.
 
   >>> paths = [("conv1", "kernel"), ("layer1", "0"), ("layer2", "0"), ("fc",)]
-  >>> for stage in of(("conv1|bn1", r"layer(\d)"), paths):
+  >>> for stage in split(("conv1|bn1", r"layer(\d)"), paths):
   ...   print(stage)
   {('conv1', 'kernel')}
   {('layer1', '0')}
@@ -38,29 +38,29 @@ def of(patterns: Sequence[str], paths: Iterable[Path]) -> list[set[Path]]:
 def first(
   name: str, patterns: Sequence[str], paths: Iterable[Path], count: int
 ) -> frozenset[Path]:
-  """The paths of the first stages.
+  """Return the paths of the first `count` stages.
 
   Args:
-    name: of the model, for errors.
-    patterns: as of `Family.stages`.
-    paths: of the network.
-    count: how many stages; none of them asks nothing of the family.
+    name: name of the model, for errors.
+    patterns: see `Family.stages`.
+    paths: paths of the network's parameters.
+    count: number of stages.
 
   Raises:
     UserError: the family names no stages, or fewer than `count`.
   """
   if not count:
     return frozenset()
-  found = of(patterns, paths)
+  found = split(patterns, paths)
   if not found:
     raise errors.UserError(
-      f"{name} does not say what its stages are, so none can be frozen. Freeze"
-      " no stages, or take a network that has them: ResNets, ConvNeXts, vision"
+      f"{name} does not define its stages, so none can be frozen. Freeze no"
+      " stages, or take a network that defines them: ResNets, ConvNeXts, vision"
       " transformers and others do."
     )
   if not 0 <= count <= len(found):
     raise errors.UserError(
-      f"{name}: got {count} stages to freeze, expected 0 to {len(found)}, of"
-      " which the first is the stem."
+      f"{name}: got {count} stages to freeze, expected 0 to {len(found)}; the"
+      " stem is the first."
     )
   return frozenset().union(*found[:count])

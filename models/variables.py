@@ -1,6 +1,6 @@
 """Variables of a model: a nested dict of arrays with string keys.
 
-A plain pytree: orbax, optax and sharding need to know nothing of flax.
+They are a plain pytree, so that orbax, optax and sharding do not depend on flax.
 """
 
 from collections.abc import Iterable, Mapping
@@ -16,7 +16,7 @@ Path = tuple[str, ...]
 
 
 def flatten(variables: Mapping[str, Any]) -> dict[Path, Any]:
-  """Nested dict -> path -> array; a place of a list is named by its number."""
+  """Return arrays by path; an item of a list is named by its index."""
   leaves = jax.tree_util.tree_flatten_with_path(variables)[0]
   return {
     tuple(jax.tree_util.keystr((k,), simple=True) for k in path): leaf
@@ -27,14 +27,14 @@ def flatten(variables: Mapping[str, Any]) -> dict[Path, Any]:
 def replace(
   variables: Mapping[str, Any], arrays: Mapping[Path, Any]
 ) -> Variables:
-  """The same tree with other arrays at some paths."""
+  """Return the same tree with other arrays at some paths."""
   flat = flatten(variables)
   tree = jax.tree.structure(variables)
   return jax.tree.unflatten(tree, {**flat, **arrays}.values())
 
 
 def nest(flat: Mapping[tuple[Any, ...], Any]) -> Variables:
-  """Path -> array, as a nested dict with string keys; undoes `flatten`."""
+  """Return a nested dict with string keys; the inverse of `flatten`."""
   nested: Variables = {}
   for path, leaf in flat.items():
     *parents, last = as_text(path)
@@ -46,7 +46,7 @@ def nest(flat: Mapping[tuple[Any, ...], Any]) -> Variables:
 
 
 def as_text(path: Iterable[Any]) -> Path:
-  """A path whose parts are strings: flax counts places of lists in numbers."""
+  """Return a path of strings; flax numbers the items of lists."""
   return tuple(str(part) for part in path)
 
 
@@ -55,16 +55,16 @@ def check_shapes(
   expected: Mapping[Path, tuple[int, ...]],
   arrays: Mapping[Path, Any],
 ) -> None:
-  """Refuses arrays that are not a model's.
+  """Refuse arrays that do not fit a model.
 
   Args:
-    name: the model's, for errors.
+    name: name of the model, for errors.
     expected: shape of every array of the model.
-    arrays: what was given in their place.
+    arrays: the arrays.
 
   Raises:
-    UserError: names the first array that is missing, of another shape, or
-      left over.
+    UserError: an array is missing, has another shape, or is left over; the
+      message names the first.
   """
   for path, shape in expected.items():
     got = np.shape(arrays[path]) if path in arrays else "nothing"

@@ -1,4 +1,4 @@
-"""Weights as a file: one `.npz` without pickles, equal ones of equal bytes.
+"""Weights as a file: one `.npz` without pickles, whose bytes depend on them alone.
 
 Its arrays are named by their paths in the variables: `head/kernel`.
 """
@@ -18,22 +18,22 @@ from robust_tfds.reading import limits
 from robust_tfds.storage import disk, npz, paths
 
 FILE = "weights.npz"
-EMA_FILE = "weights_ema.npz"  # of a training that keeps a mean over the steps
-DISCLOSURE = "disclosure.json"  # of the training, beside both
+EMA_FILE = "weights_ema.npz"  # the mean over a training's steps
+DISCLOSURE = "disclosure.json"  # the training's, beside both
 _DEEPEST = 32  # names of a path; networks have about ten
 
 
 def folder_of(checkpoint: str | os.PathLike[str]) -> epath.Path:
-  """The workdir that a training's checkpoint names: itself, or its weights' folder.
+  """Return the workdir of a training, from its path or that of weights in it.
 
-  Links are followed: what a training says stands where its weights lie.
+  Links are followed, since the disclosure lies beside the weights.
   """
   place = paths.resolved(paths.parse(checkpoint, "checkpoint"))
   return place.parent if place.name in (FILE, EMA_FILE) else place
 
 
 def sha256(variables: object) -> str:
-  """sha256 over the names, shapes, dtypes and bytes of all arrays."""
+  """Return a sha256 over the names, shapes, dtypes and bytes of all arrays."""
   digest = hashlib.sha256()
   leaves = jax.tree_util.tree_flatten_with_path(variables)[0]
   for path, leaf in leaves:
@@ -45,7 +45,7 @@ def sha256(variables: object) -> str:
 
 
 def write(file: epath.Path, variables: Any) -> None:
-  """Writes variables; equal ones are equal bytes."""
+  """Write variables; equal ones give equal bytes."""
   flat = variables_lib.flatten(variables)
   with disk.writing(file.parent):
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -54,14 +54,14 @@ def write(file: epath.Path, variables: Any) -> None:
 
 
 def read(file: epath.Path, expected: str | None) -> Any:
-  """The variables of a file.
+  """Read variables and compare them with their sha256.
 
   Args:
-    file: of `write`.
-    expected: sha256 of the variables, as the facts of the model say it.
+    file: a file from `write`.
+    expected: sha256 of the variables in the model's facts.
 
   Raises:
-    UserError: no such file, or of other weights; names it.
+    UserError: the file does not exist, or holds other weights.
   """
   variables = variables_of(file)
   got = sha256(variables)
@@ -74,10 +74,10 @@ def read(file: epath.Path, expected: str | None) -> Any:
 
 
 def variables_of(file: epath.Path) -> Any:
-  """The variables of a file of `write`, whatever they are.
+  """Read the variables of a file from `write`.
 
   Raises:
-    UserError: no such file, or one of something else; names it.
+    UserError: the file does not exist, or holds something else.
   """
   data = reading.file_bytes(file, limit=limits.ARRAY_BYTES)
   arrays = reading.npz_bytes(data, str(file))
@@ -86,18 +86,18 @@ def variables_of(file: epath.Path) -> Any:
   flat = {tuple(name.split("/")): array for name, array in arrays.items()}
   try:
     return variables_lib.nest(flat)
-  except (TypeError, AttributeError, IndexError) as e:  # one below an array
+  except (TypeError, AttributeError, IndexError) as e:  # a path below an array
     raise errors.UserError(f"{file}: these are no variables ({e}).") from e
 
 
 def _check_array(source: str, names: Sequence[str], array: np.ndarray) -> None:
-  """Refuses what no network of ours has among its weights."""
+  """Refuse an array that cannot be among a network's weights."""
   if not all(names) or len(names) > _DEEPEST:
     raise errors.UserError(
       f"{source}: expected a path of 1 to {_DEEPEST} names, got {len(names):,}."
     )
   if array.dtype.kind not in "fiu" or not np.isfinite(array).all():
     raise errors.UserError(
-      f"{source}: expected finite numbers, got {array.dtype}"
-      " or ones that are not finite."
+      f"{source}: expected finite numbers, got {array.dtype} or NaN or infinite"
+      " values."
     )

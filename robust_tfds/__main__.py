@@ -29,6 +29,7 @@ COMMANDS = {
   "corrupt": "corrupt_folder.py",
   "convert": "models/convert/__main__.py",
   "card": "models/card.py",
+  "new": "new.py",
 }
 
 

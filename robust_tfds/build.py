@@ -27,8 +27,8 @@ from robust_tfds import (
   datasets,
   errors,
   kept_programs,
-  own,
   shards,
+  user_data,
 )
 from robust_tfds.building import base, beam_options
 from robust_tfds.storage import paths
@@ -114,7 +114,7 @@ def main(argv: Sequence[str]) -> None:
   if len(argv) != 2:
     raise app.UsageError("Name one dataset, e.g. digits_c.")
   settings = flags.FLAGS
-  options = own.Options(
+  options = user_data.Options(
     settings.set_name,
     settings.split,
     settings.sequences,

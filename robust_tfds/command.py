@@ -60,7 +60,6 @@ def run(
   define_flags: Callable[[], None],
   *,
   fail: Callable[[str], None] = sys.exit,
-  check: Callable[[Sequence[str]], None] = lambda argv: None,
 ) -> None:
   """Runs a command as a program.
 
@@ -68,7 +67,6 @@ def run(
     main: gets the program's name and what is left of the arguments.
     define_flags: defines the command's flags.
     fail: ends the program with a text.
-    check: refuses arguments before they are parsed.
   """
 
   def parse(argv: list[str]) -> list[str]:
@@ -87,12 +85,13 @@ def run(
       print(f"{main.__globals__['__doc__'].strip()}\n\n{_listed(own)}")
       sys.exit()
     try:
-      check(argv)
       return flags.FLAGS(argv)
-    except (errors.UserError, OSError) as e:
+    except OSError as e:
       fail(f"Error: {e}")
       raise
-    except (flags.Error, ValueError) as e:  # absl's own
+    except (flags.Error, ValueError) as e:
+      if isinstance(e.__context__, errors.UserError):  # of a flag of ours
+        fail(f"Error: {e.__context__}")
       absent = dict.fromkeys(_ABSENT.findall(str(e)))
       words = f"{' and '.join(absent)} must be given" if absent else str(e)
       fail(f"Error: {words.rstrip('.')}. See --help.")

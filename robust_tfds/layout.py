@@ -24,9 +24,14 @@ class ForeignPackageError(ImportError):
   """A package of somebody else hides ours of the same name."""
 
 
+def folder(name: str) -> pathlib.Path:
+  """Return the folder of one of `NAMES`."""
+  return _ROOT / name
+
+
 def folders() -> tuple[str, ...]:
   """Return the folders that hold the code of this project."""
-  return (str(HERE), *(str(_ROOT / name) for name in NAMES))
+  return (str(HERE), *(str(folder(name)) for name in NAMES))
 
 
 def module(name: str) -> types.ModuleType:

@@ -1,6 +1,5 @@
 """`--config`: files, arguments and keys that are not there."""
 
-import functools
 import pathlib
 
 from absl import flags
@@ -11,7 +10,18 @@ from robust_tfds import config_flag, errors
 from tests import in_process
 
 _QUICKSTART = "--config=configs/quickstart.py"
-_check = functools.partial(config_flag.check, defaults=spec.defaults)
+
+
+def _parsed(*words, trains=False):
+  """The config of a command line; raises what the command says."""
+  values, argv = flags.FlagValues(), ["main", *words]
+  flags.DEFINE_string("workdir", None, "", values)
+  config_flag.define(spec.defaults, trains=trains, values=values, argv=argv)
+  try:
+    values(argv)
+  except flags.IllegalFlagValueError as e:
+    raise e.__context__ from e
+  return values.config
 
 
 class CheckTest(parameterized.TestCase):
@@ -19,16 +29,15 @@ class CheckTest(parameterized.TestCase):
     ((),),
     ((_QUICKSTART,),),
     (("--config", "configs/quickstart.py", "--config.batch_size=3"),),
-    ((f"{_QUICKSTART}:digits_p", "--config.data.difficulties[0]=2"),),
     ((_QUICKSTART, "--config.models.signs_cnn.train.steps=3", "--workdir=x"),),
     ((_QUICKSTART, "--noconfig.reports"),),
     (("--config=configs/video_p.py:ssv2_p,mvit_base_16x4",),),
-    (("--config=quickstart:digits_p", "--config.data.difficulties[0]=2"),),
+    (("--config=quickstart:digits_p", "--config.data.difficulties=(2,)"),),
     (("--config=configs/imagenet_c.py", "--config.model.spec.mean=(1,2,3)"),),
     ((_QUICKSTART, "--config.models.signs_cnn.classes=names.txt"),),
   )
   def test_accepted(self, words):
-    _check(["main", *words])
+    _parsed(*words)
 
   @parameterized.parameters(
     ("--config=configs/nope.py", "configs/nope.py: no such file"),
@@ -42,7 +51,7 @@ class CheckTest(parameterized.TestCase):
   )
   def test_files_and_arguments(self, word, message):
     with self.assertRaisesRegex(errors.UserError, message):
-      _check(["main", word])
+      _parsed(word)
 
   @parameterized.parameters(
     ("data.limt", "--config.data.limt: .*Did you mean 'limit'"),
@@ -54,12 +63,12 @@ class CheckTest(parameterized.TestCase):
   )
   def test_keys(self, key, message):
     with self.assertRaisesRegex(errors.UserError, message):
-      _check(["main", _QUICKSTART, f"--config.{key}=1"])
+      _parsed(_QUICKSTART, f"--config.{key}=1")
 
   @parameterized.parameters("model.label", "models.b.spec", "data.own")
   def test_a_key_of_no_model_is_unknown(self, key):
     with self.assertRaisesRegex(errors.UserError, "Unknown key"):
-      _check(["main", _QUICKSTART, f"--config.{key}=1"])
+      _parsed(_QUICKSTART, f"--config.{key}=1")
 
   @parameterized.parameters(
     ("x = 1", "no function get_config"),
@@ -70,11 +79,10 @@ class CheckTest(parameterized.TestCase):
   def test_files_of_users(self, text, message):
     file = self.create_tempfile("mine.py", text).full_path
     with self.assertRaisesRegex(errors.UserError, message):
-      _check(["main", f"--config={file}"])
+      _parsed(f"--config={file}")
 
   def test_fields_of_a_spec_that_the_file_does_not_name(self):
     words = [
-      "main",
       "--config=imagenet_c",
       "--config.model.spec.mean=(0.5,0.5,0.5)",
       "--config.model.spec.scale=1",
@@ -82,10 +90,7 @@ class CheckTest(parameterized.TestCase):
       "--noconfig.model.spec.flexible",
       "--config.model.classes=names.txt",
     ]
-    values = flags.FlagValues()
-    config_flag.define(values, words, spec.defaults)
-    values(words)
-    model = values.config.model
+    model = _parsed(*words).model
     self.assertEqual(model.classes, "names.txt")
     self.assertEqual(
       model.spec.to_dict(),
@@ -106,12 +111,8 @@ class CheckTest(parameterized.TestCase):
       "  return ml_collections.ConfigDict({'seed': 0}).lock()\n"
     )
     file = self.create_tempfile("mine.py", text).full_path
-    words = ["main", f"--config={file}", "--config.seed=3"]
-    config_flag.check(words)
-    values = flags.FlagValues()
-    config_flag.define(values, words)
-    values(words)
-    self.assertEqual(values.config.seed, 3)
+    config = _parsed(f"--config={file}", "--config.seed=3")
+    self.assertEqual(config.seed, 3)
     self.assertEqual(pathlib.Path(runs).read_text("utf-8"), "x")
 
   def test_the_command_prints_words(self):

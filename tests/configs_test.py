@@ -30,7 +30,7 @@ from models.training import plan as training_plan
 from models.training import recipes
 from robust_tfds import config_flag, errors
 from robust_tfds.corruptions import frost_pictures
-from robust_tfds.own import tfds_set
+from robust_tfds.user_data import tfds_set
 from tests import frost_folder, quick
 
 CONDITIONS = {
@@ -118,7 +118,7 @@ class ConfigsTest(parameterized.TestCase):
       config.model.checkpoint = "weights.npz"
     if what == "squeezenet1_1" and file == "tiny_imagenet_c":
       config.model.num_classes = 200
-    loaded = match.Loaded(None, {}, match.OWN, {}, ())  # no weights are here
+    loaded = match.Loaded(None, {}, match.NATIVE, {}, ())  # no weights are here
     with mock.patch.object(match, "load", return_value=loaded):
       plan = plan_lib.make(config.lock())
     self.assertLen(plan.conditions, conditions)
@@ -218,7 +218,7 @@ class PrintedPlanTest(parameterized.TestCase):
     if "model" in config and config.model.name.startswith("tiny"):
       if "train" not in config.model:
         config.model.checkpoint = "weights.npz"
-    loaded = match.Loaded(None, {}, match.OWN, {}, ())  # no weights are here
+    loaded = match.Loaded(None, {}, match.NATIVE, {}, ())  # no weights are here
     with mock.patch.object(match, "load", return_value=loaded):
       text, _ = self._printed(config, "measure")
     name = config.data.name.replace("tfds:", "tfds_")  # of one's own data

@@ -24,7 +24,7 @@ from robust_tfds import (
 )
 from tests import in_folder, in_process, pages, tiny_files
 from tests.eval.report.reports import without_pictures
-from tests.own import made
+from tests.user_data import made
 from tools import grey_pictures
 
 

@@ -11,7 +11,7 @@ from absl.testing import parameterized
 import robust_tfds
 from tests import in_folder, in_process, pages
 from tests.eval.report.reports import without_pictures
-from tests.own import made, natural_test
+from tests.user_data import made, natural_test
 
 _SECTIONS = pages.sections("OWN_DATA.md")
 _SECTIONS.pop("A corruption of your own")  # tests/own_corruptions_test.py

@@ -30,7 +30,7 @@ def main() -> None:
 
 def gflops(name: str) -> float:
   """Of one model, in billions, to four digits that count."""
-  count = multiply_adds.of_model(catalogue.network(name))
+  count = multiply_adds.count_model(catalogue.network(name))
   return float(f"{count / 1e9:.4g}")
 
 

@@ -10,14 +10,14 @@ from typing import Any
 from robust_tfds.charts import frame as frame_lib
 from robust_tfds.charts import style
 
-_LONG: Any = {
+_SLANTED: Any = {
   "rotation": 40,
   "ha": "right",
   "fontsize": 7,
   "rotation_mode": "anchor",
 }
-# The axis ends at so much of the highest bar, where an interval does not.
-_ROOM = 2
+# The axis ends at this multiple of the highest bar if an interval is longer.
+_MAX_HEADROOM = 2
 
 
 @dataclasses.dataclass(frozen=True)
@@ -26,13 +26,11 @@ class Series:
 
   Attributes:
     label: in the legend.
-    values: one a group, nan where there is none.
-    level: a dotted line across: the same of clean examples.
+    values: one a group; nan: no bar.
   """
 
   label: str
   values: Sequence[style.Value]
-  level: float | None = None
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,8 +38,8 @@ class Panel(frame_lib.Panel):
   """A panel of bars.
 
   Attributes:
-    series: of it; of equal length.
-    line: a height that is marked, beside 0.
+    series: all of equal length.
+    line: a height to mark besides 0.
   """
 
   series: Sequence[Series]
@@ -50,19 +48,17 @@ class Panel(frame_lib.Panel):
 
 @dataclasses.dataclass(frozen=True)
 class Groups:
-  """What stands at the groups of bars of every panel.
+  """The labels of the groups of bars, the same in every panel.
 
   Attributes:
     names: below the bars.
-    heads: what several groups beside each other belong to, above them.
-    common: how many groups there are before a line that ends the common ones.
-    slant: whether names are long, and slanted.
-    numbers: whether heights are written over the bars.
+    heads: above them; neighbours of one head share it.
+    slant: whether the names are long, and therefore slanted.
+    numbers: whether each bar has its height as a number above it.
   """
 
   names: Sequence[str]
   heads: Sequence[str] = ()
-  common: int = 0
   slant: bool = False
   numbers: bool = False
 
@@ -70,12 +66,12 @@ class Groups:
 def draw(
   panels: Sequence[Panel], groups: Groups, frame: frame_lib.Frame
 ) -> style.Figure:
-  """A figure of panels of bars: colour and hatching tell series apart."""
+  """Draw panels of bars, whose series differ in colour and hatching."""
 
   def fill(ax: style.Axes, panel: Panel) -> None:
     for i, series in enumerate(panel.series):
-      _bars(ax, len(panel.series), i, series)
-    _around(ax, groups)
+      _draw_series(ax, len(panel.series), i, series)
+    _label_groups(ax, groups)
     if panel.line is not None:
       ax.axhline(panel.line, color="#444444", linewidth=0.8, linestyle="--")
     _cap(ax, panel)
@@ -83,16 +79,15 @@ def draw(
   return frame.draw(panels, fill)
 
 
-def _bars(ax: style.Axes, count: int, index: int, series: Series) -> None:
-  """The bars of one series of some, with whiskers where there are intervals."""
-  there = [i for i, v in enumerate(series.values) if not math.isnan(v.value)]
-  values = [series.values[i] for i in there]
-  width = 0.8 / count
+def _draw_series(
+  ax: style.Axes, count: int, index: int, series: Series
+) -> None:
+  drawn = {i: v for i, v in enumerate(series.values) if not math.isnan(v.value)}
   ax.bar(
-    [_middle(i, index, count) for i in there],
-    [v.value for v in values],
-    width,
-    yerr=style.whiskers(values),
+    [_middle(i, index, count) for i in drawn],
+    [v.value for v in drawn.values()],
+    0.8 / count,
+    yerr=style.whiskers([*drawn.values()]),
     color=style.colour(index),
     hatch=style.hatch(index),
     edgecolor="white",
@@ -100,25 +95,17 @@ def _bars(ax: style.Axes, count: int, index: int, series: Series) -> None:
     error_kw={"elinewidth": 0.8, "ecolor": "#444444"},
     label=series.label,
   )
-  if series.level is not None:
-    ax.axhline(
-      series.level,
-      color=style.colour(index),
-      linewidth=1,
-      linestyle=":",
-      label=f"{series.label}, clean",
-    )
 
 
 def _middle(group: int, index: int, count: int) -> float:
-  """Where across a bar stands: that of one series of some."""
+  """Return the x of the bar of series `index` of `count` in a group."""
   return group + (index - (count - 1) / 2) * 0.8 / count
 
 
 def _cap(ax: style.Axes, panel: Panel) -> None:
-  """Ends the axis above the bars where an interval would flatten them all.
+  """End the axis above the bars if an interval would flatten them all.
 
-  An arrow at the top says where such an interval ends.
+  An arrow at the top shows where such an interval ends.
   """
   bars = [
     (i, g, v)
@@ -127,7 +114,7 @@ def _cap(ax: style.Axes, panel: Panel) -> None:
     if not math.isnan(v.value)
   ]
   highest = max([panel.line or 0, *(v.value for *_, v in bars)])
-  top = _ROOM * highest
+  top = _MAX_HEADROOM * highest
   beyond = [(i, g, v.hi) for i, g, v in bars if v.hi is not None and v.hi > top]
   if not beyond or highest <= 0:
     return
@@ -143,26 +130,24 @@ def _cap(ax: style.Axes, panel: Panel) -> None:
     )
 
 
-def _around(ax: style.Axes, groups: Groups) -> None:
-  """Names below the bars and above them, and what divides them."""
+def _label_groups(ax: style.Axes, groups: Groups) -> None:
   from matplotlib.container import BarContainer
 
   count = len(groups.names)
   ax.axhline(0, color="#444444", linewidth=0.8)
-  ax.set_xticks(range(count), groups.names, **(_LONG if groups.slant else {}))
+  looks = _SLANTED if groups.slant else {}
+  ax.set_xticks(range(count), groups.names, **looks)
   ax.set_xlim(-0.6, count - 0.4)
   ax.grid(False, axis="x")
-  if 0 < groups.common < count:
-    ax.axvline(groups.common - 0.5, color="#999999", linewidth=0.8)
-  _heads(ax, groups.heads)
+  _label_heads(ax, groups.heads)
   if groups.numbers:
     for container in ax.containers:
       if isinstance(container, BarContainer):
         ax.bar_label(container, fmt="%g", fontsize=7)
 
 
-def _heads(ax: style.Axes, heads: Sequence[str]) -> None:
-  """A line between what belongs together, and its name above."""
+def _label_heads(ax: style.Axes, heads: Sequence[str]) -> None:
+  """Write each head above its groups, and draw lines between different heads."""
   starts = [i for i in range(len(heads)) if not i or heads[i] != heads[i - 1]]
   for start, end in zip(starts, [*starts[1:], len(heads)]):
     if start:

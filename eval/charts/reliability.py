@@ -1,11 +1,9 @@
-"""Reliability diagrams: how often right at which top score.
+"""Reliability diagrams: the accuracy of examples by their top score.
 
-A line of panels a model. In a panel the accuracy of the examples in each bin of
-their top score, with the diagonal on which a calibrated model lies, and below how
-many examples are in each bin; markers stand at the mean score, with the interval of
-the accuracy where examples stand alone. Of a severity the examples of all common
-conditions are pooled: each counts as often as it is shown, and the panel says how
-many conditions that are.
+A row of panels per model. A panel shows the accuracy in each bin of the top score,
+and the diagonal on which a calibrated model lies. Markers are at the mean score of a
+bin, with the interval of the accuracy if examples are independent. Below is the
+number of examples in each bin.
 """
 
 from __future__ import annotations
@@ -23,11 +21,11 @@ _TICKS = (0, 0.25, 0.5, 0.75, 1)
 
 @dataclasses.dataclass(frozen=True)
 class Panel:
-  """One diagram.
+  """A diagram of some examples.
 
   Attributes:
-    title: of which examples.
-    bins: of them.
+    title: which examples.
+    bins: their scores and answers.
   """
 
   title: str
@@ -40,7 +38,7 @@ class Line:
 
   Attributes:
     model: its label.
-    index: of its colour and marker.
+    index: chooses colour and marker.
     panels: from left to right.
   """
 
@@ -50,7 +48,7 @@ class Line:
 
 
 def draw(lines: Sequence[Line]) -> style.Figure:
-  """A figure of a line of diagrams a model."""
+  """Draw a row of diagrams per model."""
   columns = max(len(line.panels) for line in lines)
   fig = style.figure(max(2.1 * columns + 0.9, 4.5), 3.0 * len(lines) + 0.5)
   grid = style.axes(
@@ -68,20 +66,20 @@ def draw(lines: Sequence[Line]) -> style.Figure:
     for top, bottom, panel in zip(upper, lower, line.panels):
       top.set_visible(True)
       bottom.set_visible(True)
-      _diagram(top, panel, line.index)
-      _counts(bottom, panel, line.index, most)
+      _draw_diagram(top, panel, line.index)
+      _draw_counts(bottom, panel, line.index, most)
     upper[0].set_ylabel(f"{line.model}\naccuracy (%)")
     lower[0].set_ylabel("examples")
   return fig
 
 
-def _diagram(ax: style.Axes, panel: Panel, index: int) -> None:
+def _draw_diagram(ax: style.Axes, panel: Panel, index: int) -> None:
   bins, edges = panel.bins, np.array(panel.bins.edges)
-  there = [b for b, n in enumerate(bins.count) if n]
-  accuracy = 100 * np.array([bins.accuracy[b] for b in there], float)
-  score = np.array([bins.confidence[b] for b in there], float)
+  filled = [b for b, n in enumerate(bins.count) if n]
+  accuracy = 100 * np.array([bins.accuracy[b] for b in filled], float)
+  score = np.array([bins.confidence[b] for b in filled], float)
   ax.bar(
-    edges[there],
+    edges[filled],
     accuracy,
     width=edges[1],
     align="edge",
@@ -93,7 +91,7 @@ def _diagram(ax: style.Axes, panel: Panel, index: int) -> None:
   ax.errorbar(
     score,
     accuracy,
-    yerr=_whiskers(bins, there, accuracy),
+    yerr=_whiskers(bins, filled, accuracy),
     color=style.colour(index),
     marker=style.marker(index),
     markersize=3,
@@ -111,18 +109,18 @@ def _diagram(ax: style.Axes, panel: Panel, index: int) -> None:
 
 
 def _whiskers(
-  bins: calibration.Bins, there: Sequence[int], accuracy: np.ndarray
+  bins: calibration.Bins, filled: Sequence[int], accuracy: np.ndarray
 ) -> np.ndarray | None:
-  """From the accuracies to the ends of their intervals, in %."""
+  """Return the distances of the accuracies to their interval ends, in %."""
   if not bins.lo or not bins.hi:
     return None
   ends = 100 * np.array(
-    [[e[b] for b in there] for e in (bins.lo, bins.hi)], float
+    [[e[b] for b in filled] for e in (bins.lo, bins.hi)], float
   )
   return np.abs(ends - accuracy)
 
 
-def _counts(ax: style.Axes, panel: Panel, index: int, most: int) -> None:
+def _draw_counts(ax: style.Axes, panel: Panel, index: int, most: int) -> None:
   bins = panel.bins
   ax.bar(
     bins.edges[:-1],

@@ -24,15 +24,15 @@ class Point:
   """A point, in the units of the axes.
 
   Attributes:
-    x: with its interval, where it has one.
+    x: with its interval, where it has first.
     y: the same.
-    index: of its colour and marker.
+    index: chooses colour and marker.
     label: in the legend, once each; empty: not in it.
-    name: beside it; empty: none.
+    name: beside the point; empty: nfirst.
     hollow: whether the marker is open.
     area: of the marker, in square pt.
-    joins: points of one word are joined by a thin line.
-    looks: of matplotlib, where they are not those of the index.
+    joins: points with the same word here are joined by a thin line.
+    looks: matplotlib's options that replace those of the index.
   """
 
   x: style.Value
@@ -47,7 +47,7 @@ class Point:
 
   @property
   def place(self) -> tuple[float, float]:
-    """Where it is."""
+    """The values alfirst."""
     return self.x.value, self.y.value
 
 
@@ -59,8 +59,8 @@ class Line:
     x: positions along it.
     y: heights.
     label: in the legend.
-    looks: of matplotlib.
-    band: its lower and upper ends; empty: none.
+    looks: matplotlib's options.
+    band: its lower and upper heights; empty: nfirst.
   """
 
   x: ArrayLike
@@ -75,13 +75,13 @@ class Panel(frame_lib.Panel):
   """A panel of points.
 
   Attributes:
-    points: of it; those that come later lie above.
-    lines: of it, below the points.
-    arrows: from a place to another.
+    points: the last ones on top.
+    lines: below the points.
+    arrows: start and end of each.
     margins: around the points, as shares of the axes.
-    ends: of both axes, where they are not the frame's.
-    naming: how names are written: `beside` the points, or `placed` where they
-      hide no other.
+    ends: ends of both axes; None: those of the frame.
+    naming: `beside`: names stand right of their points; `placed`: where they
+      cover nothing else.
   """
 
   points: Sequence[Point]
@@ -95,81 +95,83 @@ class Panel(frame_lib.Panel):
 def draw(
   panels: Sequence[Panel], frame: frame_lib.Frame, foot: Sequence[str] = ()
 ) -> style.Figure:
-  """A figure of panels of points.
+  """Draw panels of points.
 
   Args:
-    panels: line by line.
-    frame: around them.
-    foot: lines that will stand below it; with them names are placed rightly.
+    panels: row by row.
+    frame: what is around them.
+    foot: the lines below the figure: they move the axes in which names are
+      placed.
   """
-  fig = frame.draw(panels, _panel)
+  fig = frame.draw(panels, _fill)
   if any(panel.naming == PLACED for panel in panels):
     style.foot(fig, foot)
   for ax, panel in zip(fig.axes, panels):
-    (_place if panel.naming == PLACED else _beside)(ax, panel)
+    (_place_names if panel.naming == PLACED else _write_names)(ax, panel)
   return fig
 
 
-def _panel(ax: style.Axes, panel: Panel) -> None:
+def _fill(ax: style.Axes, panel: Panel) -> None:
   for line in panel.lines:
     ax.plot(line.x, line.y, label=line.label or None, **line.looks)
     if line.band:
       lo, hi = line.band
       colour = line.looks["color"]
       ax.fill_between(line.x, lo, hi, color=colour, alpha=0.2, linewidth=0)
-  for places in _joined(panel.points):
+  for places in _joined_places(panel.points):
     ax.plot(*zip(*places), color="#bbbbbb", linewidth=0.7, zorder=1)
   for start, end in panel.arrows:
     arrow = {"arrowstyle": "->", "color": style.colour(2), "linewidth": 1.3}
     ax.annotate("", end, start, arrowprops=arrow)
   for _, points in itertools.groupby(panel.points, key=_looks):
-    _points(ax, list(points))
+    _draw_points(ax, list(points))
   ax.margins(*panel.margins)
   if panel.ends:
     ax.set(xlim=panel.ends[0], ylim=panel.ends[1])
 
 
 def _looks(point: Point) -> tuple:
-  """What points have in common that are drawn, and named, together."""
+  """Return what points drawn in one call have in common."""
   looks = tuple(sorted(point.looks.items()))
   return point.index, point.label, point.hollow, point.area, looks
 
 
-def _points(ax: style.Axes, points: Sequence[Point]) -> None:
-  """Points of the same looks, with whiskers where they have intervals."""
-  one, (x, y) = points[0], zip(*(p.place for p in points))
-  colour = one.looks.get("color", style.colour(one.index))
+def _draw_points(ax: style.Axes, points: Sequence[Point]) -> None:
+  """Draw points of the same looks, with whiskers if they have intervals."""
+  first, (x, y) = points[0], zip(*(p.place for p in points))
+  colour = first.looks.get("color", style.colour(first.index))
   across = style.whiskers([p.x for p in points])
   along = style.whiskers([p.y for p in points])
   if across is not None or along is not None:
     looks = {"color": colour, "linestyle": "none", "elinewidth": 0.8}
     ax.errorbar(x, y, xerr=across, yerr=along, zorder=2, **looks)
-  marker = one.looks.get("marker", style.marker(one.index))
+  marker = first.looks.get("marker", style.marker(first.index))
   edge = {} if marker == "x" else {"edgecolor": colour}
   ax.scatter(
     x,
     y,
-    s=one.area,
+    s=first.area,
     marker=marker,
-    facecolor="white" if one.hollow else colour,
-    linewidth=one.looks.get("linewidth", 1.2),
-    alpha=one.looks.get("alpha", 0.85),
-    label=one.label or None,
+    facecolor="white" if first.hollow else colour,
+    linewidth=first.looks.get("linewidth", 1.2),
+    alpha=first.looks.get("alpha", 0.85),
+    label=first.label or None,
     zorder=3,
     **edge,
   )
 
 
-def _joined(points: Sequence[Point]) -> list[list[tuple[float, float]]]:
-  """Places of the points that belong together."""
-  of: dict[str, list[tuple[float, float]]] = {}
+def _joined_places(
+  points: Sequence[Point],
+) -> list[list[tuple[float, float]]]:
+  places: dict[str, list[tuple[float, float]]] = {}
   for point in points:
     if point.joins:
-      of.setdefault(point.joins, []).append(point.place)
-  return list(of.values())
+      places.setdefault(point.joins, []).append(point.place)
+  return list(places.values())
 
 
-def _beside(ax: style.Axes, panel: Panel) -> None:
+def _write_names(ax: style.Axes, panel: Panel) -> None:
   for point in panel.points:
     if point.name:
       ax.annotate(
@@ -182,10 +184,10 @@ def _beside(ax: style.Axes, panel: Panel) -> None:
       )
 
 
-def _place(ax: style.Axes, panel: Panel) -> None:
-  """Names beside the points where they hide neither points nor lines."""
+def _place_names(ax: style.Axes, panel: Panel) -> None:
+  """Write names where they cover neither points nor lines."""
   named = [p for p in panel.points if p.name]
-  lines = [*_joined(panel.points), *_whiskers(panel.points)]
+  lines = [*_joined_places(panel.points), *_whiskers(panel.points)]
   names.place(
     ax,
     [p.place for p in named],
@@ -210,7 +212,7 @@ def _whiskers(points: Sequence[Point]) -> Iterator[list[tuple[float, float]]]:
 
 
 def _along(places: Sequence[tuple[float, float]]) -> list[tuple[float, float]]:
-  """Points on the lines between places."""
+  """Return points along the lines between places."""
   out = list(places)
   for (x0, y0), (x1, y1) in itertools.pairwise(places):
     for i in range(1, _STEPS):

@@ -1,4 +1,4 @@
-"""Spans: a line a class or model, with several numbers on it."""
+"""Spans: one line per class or model, with several numbers on it."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from robust_tfds.charts import frame as frame_lib
 from robust_tfds.charts import style
 
 _MARKERS = "oDs"
-_APART = 0.22  # of numbers with intervals, across a line
+_GAP = 0.22  # between the heights of numbers with intervals, in lines
 
 
 @dataclasses.dataclass(frozen=True)
 class Panel(frame_lib.Panel):
-  """A panel of lines that are read from below.
+  """A panel of lines, the first at the bottom.
 
   Attributes:
     names: of the lines.
-    series: what the legend calls it -> a value a line.
-    joined: whether a bar leads from the first series to the second; else each
-      series has a height of its own on the line, for its whiskers.
+    series: label in the legend -> one value per line.
+    joined: whether a bar joins the values of the first two series. Otherwise
+      each series is at a height of its own, so that whiskers do not overlap.
   """
 
   names: Sequence[str]
@@ -31,36 +31,27 @@ class Panel(frame_lib.Panel):
 
 
 def draw(panels: Sequence[Panel], frame: frame_lib.Frame) -> style.Figure:
-  """A figure of panels of spans."""
-  return frame.draw(panels, _panel)
+  """Draw panels of spans."""
+  return frame.draw(panels, _fill)
 
 
-def _panel(ax: style.Axes, panel: Panel) -> None:
+def _fill(ax: style.Axes, panel: Panel) -> None:
   if panel.joined:
-    for y, (one, two) in enumerate(zip(*panel.series.values())):
-      ends = [one.value, two.value]
+    for y, (left, right) in enumerate(zip(*panel.series.values())):
+      ends = [left.value, right.value]
       ax.plot(ends, [y, y], color="#bbbbbb", linewidth=2, zorder=1)
   for i, (label, values) in enumerate(panel.series.items()):
-    _series(ax, i, label, values, 0 if panel.joined else _APART * (1 - i))
+    shift = 0 if panel.joined else _GAP * (1 - i)
+    ax.errorbar(
+      [v.value for v in values],
+      np.arange(len(values)) + shift,
+      xerr=style.whiskers(values),
+      fmt=_MARKERS[i],
+      color=style.colour(i),
+      markersize=4.5,
+      elinewidth=0.8,
+      label=label,
+      zorder=2,
+    )
   ax.set_yticks(range(len(panel.names)), panel.names, fontsize=7)
   ax.set_ylim(-0.6, len(panel.names) - 0.4)
-
-
-def _series(
-  ax: style.Axes,
-  index: int,
-  label: str,
-  values: Sequence[style.Value],
-  shift: float,
-) -> None:
-  ax.errorbar(
-    [v.value for v in values],
-    np.arange(len(values)) + shift,
-    xerr=style.whiskers(values),
-    fmt=_MARKERS[index],
-    color=style.colour(index),
-    markersize=4.5,
-    elinewidth=0.8,
-    label=label,
-    zorder=2,
-  )

@@ -242,7 +242,9 @@ def write(listed: Sequence[Line], folder: epath.Path) -> str:
     [
       *map(markdown.escape, line.of),
       *(
-        numbers.with_ends(numbers.percent, n.or_nan, n.lo, n.hi, numbers.WORDS)
+        numbers.interval_text(
+          numbers.percent, n.or_nan, n.lo, n.hi, numbers.WORDS
+        )
         for n in line.numbers
       ),
     ]

@@ -148,7 +148,7 @@ def _entry(side: Side, scored: base.RunScores) -> Entry:
   """Return the entry of a model on a board, without a key."""
   rows = [row for row in scored.rows if row.model == side.model]
   draws = scored.headlines.get(side.model, {})
-  diagrams, facts = scored.reliability, side.task.facts
+  facts = side.task.facts
   kind = side.task.family.kind
   cells = board_lib.cells(rows, kind)
   return Entry(
@@ -164,11 +164,6 @@ def _entry(side: Side, scored: base.RunScores) -> Entry:
       for key, number in board_lib.numbers(rows, kind).items()
     },
     cells={c: cells.get(c, {}) for c in side.cells},
-    reliability={
-      condition: diagrams[cell]
-      for condition, cell in side.cells.items()
-      if cell in diagrams
-    },
   )
 
 

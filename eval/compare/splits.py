@@ -213,7 +213,7 @@ def _cells(key: Key, values: Sequence[float], mean: Number) -> list[str]:
   return [
     markdown.escape(_words(key)),
     *map(text, values),
-    numbers.with_ends(text, *ends),
+    numbers.interval_text(text, *ends),
   ]
 
 

@@ -1,6 +1,8 @@
 """Readers: predictions of other programs and of earlier runs, as cells.
 
-One file of this folder for each format; it holds one subclass of `base.Reader`.
+One file of this folder for each format; it holds one subclass of `base.Reader`
+with an example, on which `tests/eval/readers/contract_test.py` runs. Nothing else
+names it.
 """
 
 from __future__ import annotations
@@ -83,9 +85,8 @@ def _format(path: epath.Path, options: base.Options) -> str:
       f"{path}: holds cells, but no config.json, which says of what they are."
       " Run the same eval.main again, which writes it."
     )
+  kinds = "; ".join(f"{get(name).kind} ({name})" for name in names())
   raise errors.UserError(
-    f"{path} is of no known format. Expected a workdir (a folder with"
-    " config.json), a folder of COCO results lists (clean.json, fog_3.json,"
-    " ...), raw results of detectors (.json), or predictions as .csv, .npz or"
-    " .parquet."
+    f"{path} is of no known format. Expected one of: {kinds}. Each file of"
+    " eval/readers/ describes its format's layout."
   )

@@ -82,6 +82,22 @@ class Options:
 
 
 @dataclasses.dataclass(frozen=True)
+class Example:
+  """A small input of a format: the contract of readers is tested on it.
+
+  Attributes:
+    files: path below a folder -> text of the file.
+    path: the file or folder of `files` that holds the predictions of a model.
+    options: the `Options` that it needs; `truth`, `metadata` and `classes` are
+      paths of `files`.
+  """
+
+  files: Mapping[str, str]
+  path: str
+  options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True)
 class Run:
   """The cells of some models: of a run, or of predictions that were scored.
 
@@ -193,12 +209,14 @@ class Reader(abc.ABC):
     options: names of the options that mean something for it.
     stored: whether the cells lie in workdirs already.
     has_paper_tables: whether the detection paper's tables follow from it.
+    example: a small input; None only if its files are no texts.
   """
 
   kind: ClassVar[str]
   options: ClassVar[tuple[str, ...]] = ()
   stored: ClassVar[bool] = False
   has_paper_tables: ClassVar[bool] = False
+  example: ClassVar[Example | None] = None
 
   @abc.abstractmethod
   def fits(self, path: epath.Path, options: Options) -> bool:

@@ -49,6 +49,19 @@ class CocoReader(base.Reader):
 
   kind = "a folder of COCO results lists"
   options = ("dataset", "truth", "rules", "seed", "subset")
+  example = base.Example(
+    {
+      "truth.json": '{"images": [{"id": 1, "width": 9, "height": 9}],'
+      ' "categories": [{"id": 5, "name": "cat"}], "annotations": [{"id": 1,'
+      ' "image_id": 1, "category_id": 5, "bbox": [1, 2, 3, 4], "area": 12,'
+      ' "iscrowd": 0}]}',
+      "mine/clean.json": '[{"image_id": 1, "category_id": 5, "score": 0.9,'
+      ' "bbox": [1, 2, 3, 4]}]',
+      "mine/fog_3.json": "[]",
+    },
+    "mine",
+    {"truth": "truth.json"},
+  )
 
   def fits(self, path: epath.Path, options: base.Options) -> bool:
     """A results list, or folders of JSON files that are no workdir."""

@@ -63,6 +63,13 @@ class CsvReader(base.Reader):
     "classes",
     "facts",
   )
+  example = base.Example(
+    {
+      "mine.csv": "corruption,severity,example_id,label,top1\n"
+      ",0,a,0,0\n,0,b,1,0\nfog,3,a,0,1\nfog,3,b,1,0\n"
+    },
+    "mine.csv",
+  )
 
   def fits(self, path: epath.Path, options: base.Options) -> bool:
     """Tables, unless something is said of them that only frames have."""

@@ -47,6 +47,14 @@ class RawResultsReader(base.Reader):
   kind = "a file of raw results"
   options = ("seed",)
   has_paper_tables = True
+  example = base.Example(
+    {
+      "mine.json": '{"dataset": "coco_c", "model": "m", "corruptions": ["fog"],'
+      ' "severities": [0, 1, 2, 3, 4, 5], "results": {"bbox": {"AP":'
+      " [[0.5, 0.4, 0.3, 0.2, 0.1, 0.0]]}}}"
+    },
+    "mine.json",
+  )
 
   def fits(self, path: epath.Path, options: base.Options) -> bool:
     """JSON files."""

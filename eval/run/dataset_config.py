@@ -1,6 +1,7 @@
 """A data set's config: the file of `configs/` that runs it; one of one's own.
 
-A benchmark's builder says its file (`RUN_BY`). A set of somebody's own is named by
+A benchmark's builder says its file (`RUN_BY`); without one the task and all options
+follow from the builder. A set of somebody's own is named by
 where it lies (`config.data.name = "folder:/data/pets"`), which is no fact of it: so a
 run knows it by its name (`pets`), and where it was stands in `config.data.own`, which
 may be another place when the run is continued.
@@ -15,23 +16,22 @@ import ml_collections
 
 import configs
 from eval import tasks
-from robust_tfds import datasets, errors, natural_sets, own
+from robust_tfds import datasets, errors, natural_sets, user_data
 from robust_tfds.building import base
 
 _OWN = "own_data:model"  # the config of all sets that are no benchmarks
 # Keys of `data` that are options of a source, and no facts of the run.
 OF_SOURCES = ("set_name", "images", "labels")
+# Keys of `data` that name the conditions -> the values that stand for all of them.
+ALL: Mapping[str, Any] = {
+  "corruptions": "all",
+  "perturbations": "all",
+  "severities": (1, 2, 3, 4, 5),
+  "difficulties": (1,),
+}
 # Keys of `data` that own_data.py has and not every task reads: the conditions, by
 # family, and the clips and groups of videos.
-_OF_TASKS = (
-  "corruptions",
-  "severities",
-  "perturbations",
-  "difficulties",
-  "views",
-  "sampling",
-  "groups",
-)
+_OF_TASKS = (*ALL, "views", "sampling", "groups")
 _SWITCHES = ("drop_alpha", "skip_errors")  # facts of the run where they are on
 _UNCROPPED = ("objects", "videos")  # models resize what was corrupted whole
 # Kinds whose examples count as so many pictures each in a batch.
@@ -44,34 +44,53 @@ def of(dataset: Any) -> dict[str, Any]:
   Raises:
     UserError: no benchmark of that name, with the nearest one, and no source.
   """
-  if own.is_source(dataset):
+  if user_data.is_source(dataset):
     values = _values(_OWN)
     values["data"]["name"] = dataset  # may be a builder
     return values
-  values = _values(_run_by(dataset))
+  builder = _benchmark(dataset)
+  if not builder.RUN_BY:
+    values = _values(_OWN)
+    # Clean data alone are read as any set of TFDS is, and corrupted.
+    values["data"]["name"] = builder if builder.CODECS else f"tfds:{dataset}"
+    return values
+  values = with_conditions(_values(builder.RUN_BY))
   if values["data"]["name"] != dataset:
-    split = datasets.builder_class(dataset).SPLIT
-    values["data"].update(name=dataset, split=split)
+    values["data"].update(name=dataset, split=builder.SPLIT)
   return values
 
 
-def _run_by(dataset: Any) -> str:
-  known = {n: datasets.builder_class(n).RUN_BY for n in datasets.names()}
-  known = {name: text for name, text in known.items() if text}
+def with_conditions(values: dict[str, Any]) -> dict[str, Any]:
+  """Return the values of a run with all conditions where it names none."""
+  task, data = values.get("task", "classification"), values.get("data")
+  if task not in tasks.names() or not isinstance(data, Mapping):
+    return values  # the schema refuses them
+  keys = tasks.get(task).condition_keys()
+  return {**values, "data": {**{k: ALL[k] for k in keys}, **data}}
+
+
+def _benchmark(dataset: Any) -> type[base.Builder]:
+  """Return the builder of a benchmark, of this package or of anybody's."""
   if not isinstance(dataset, str):
     raise errors.UserError(
       f"Got a {type(dataset).__name__} as data, expected the name of a benchmark,"
       " a text that says where your own lie, e.g. folder:/data/pets, or a builder"
       " of TFDS (docs/OWN_DATA.md)."
     )
-  if dataset not in known:
-    unknown = errors.unknown_error(
-      "benchmark", dataset, [*known, *natural_sets.rows()]
-    )
+  if not datasets.is_registered(dataset):
+    listed = [*datasets.names(), *natural_sets.rows()]
+    unknown = errors.unknown_error("benchmark", dataset, listed)
     raise errors.UserError(
       f"{unknown} Pictures of your own: folder:/data/{dataset}, docs/OWN_DATA.md."
     )
-  return known[dataset]
+  builder = datasets.builder_class(dataset)
+  if not builder.CODECS and builder.KIND != "pictures":
+    over_it = [n for n in datasets.names() if n.startswith(f"{dataset}_")]
+    raise errors.UserError(
+      f"{dataset} holds clean {builder.KIND} alone. Name a benchmark, e.g."
+      f" {', '.join(over_it)}, with conditions='none' for its clean data."
+    )
+  return builder
 
 
 def _values(text: str) -> dict[str, Any]:
@@ -84,11 +103,11 @@ def _values(text: str) -> dict[str, Any]:
 
 def builder_class(data: Mapping[str, Any]) -> type[base.Builder]:
   """Return the builder of a config's data; of one's own, which lists its files."""
-  if not own.is_source(data["name"]):  # also of what was made before
+  if not user_data.is_source(data["name"]):  # also of what was made before
     return datasets.builder_class(data["name"])
   return datasets.builder_class(
     data["name"],
-    own.Options(
+    user_data.Options(
       name=data.get("set_name") or "",
       split=data.get("split") or "",
       images=data.get("images") or "",
@@ -123,8 +142,14 @@ def resolved(
   if not isinstance(data, Mapping):
     return {**values}, None  # the schema refuses it
   name = data.get("name")
+  if isinstance(name, str) and _needs_config(name, values):
+    data, name = {**data, "name": datasets.builder_class(name)}, ""
   before = isinstance(name, str) and data.get("own")  # by the set's name then
-  if before or not own.is_source(name) and not isinstance(name, type):
+  if (
+    before
+    or not user_data.is_source(name)
+    and not isinstance(data["name"], type)
+  ):
     for key in ("groups", *_SWITCHES):
       if name in datasets.names() and data.get(key):
         raise errors.UserError(
@@ -133,6 +158,7 @@ def resolved(
         )
     return {**values}, None
   builder = builder_class(data)
+  _check_runnable(builder)
   task = values.get("task") or task_of(builder)
   codecs = tasks.get(task).fly_codecs
   out = {
@@ -147,10 +173,50 @@ def resolved(
       "codec": data.get("codec") or ("" if "" in codecs else builder.CODECS[0]),
     },
   }
-  if builder.KIND in _UNCROPPED and data.get("geometry") == "model":
+  if data.get("geometry") == "model" and (
+    builder.KIND in _UNCROPPED or not builder.OWN
+  ):
     out["data"]["geometry"] = ""
   _leave_out(out, builder)
   return out, builder
+
+
+def _needs_config(name: str, values: Mapping[str, Any]) -> bool:
+  """Return whether what runs a registered set has to be derived from its builder:
+  no config names the set, and no run of it has written its own.
+  """
+  return (
+    datasets.is_registered(name)
+    and not datasets.builder_class(name).RUN_BY
+    and not values.get("task")
+  )
+
+
+def _check_runnable(builder: type[base.Builder]) -> None:
+  """Refuse a registered set whose builder does not say what a run needs.
+
+  Raises:
+    UserError: says which line to write.
+  """
+  if builder.OWN:
+    return
+  name, kind = builder.set_name(), builder.KIND
+  run_by = [t for t in tasks.names() if tasks.get(t).set_kind == kind]
+  if not run_by:
+    raise errors.UserError(
+      f"{name}: its builder has KIND = {kind!r}, expected a class of one of the"
+      " kinds of robust_tfds/building: pictures.Builder, objects.Builder, ..."
+    )
+  if len(run_by) > 1:
+    raise errors.UserError(
+      f"{name}: sets of {kind} are run by the tasks {', '.join(run_by)}. Write the"
+      f' config that runs it into its builder, e.g. RUN_BY = "vid_robust:model".'
+    )
+  if builder.SUPERVISED and not builder.CLASSES:
+    raise errors.UserError(
+      f"{name}: its builder does not say which classes there are. Write into it"
+      ' CLASSES = ("first", "second", ...), in label order.'
+    )
 
 
 def task_of(builder: type[base.Builder]) -> str:
@@ -169,12 +235,12 @@ def _leave_out(values: dict[str, Any], builder: type[base.Builder]) -> None:
   data = values["data"]
   rest = {k: v for k, v in values.items() if k not in ("model", "models")}
   task = tasks.bind(ml_collections.ConfigDict(rest))
-  read = (*task.condition_keys, *task.own_keys)
+  read = (*task.condition_keys(), *task.own_keys)
   unread = [k for k in _OF_TASKS if k not in read]
   off = [k for k in (*_SWITCHES, "label_space") if not data.get(k)]
   for key in (*OF_SOURCES, *unread, *off):
     data.pop(key, None)
-  conditions = task.condition_keys[0]
+  conditions = task.condition_keys()[0]
   data[conditions] = data.get(conditions) or default_conditions(builder)
 
 

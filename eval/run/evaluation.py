@@ -117,7 +117,7 @@ class Result:
 def _line(name: str, row: table.Row) -> str:
   """A number with its interval, and what else is to be known of it."""
   form = numbers.BRACKETS
-  text = numbers.with_ends("{:.4f}".format, row.value, row.lo, row.hi, form)
+  text = numbers.interval_text("{:.4f}".format, row.value, row.lo, row.hi, form)
   return f"{name:32} {text}  {row.note}".rstrip()
 
 

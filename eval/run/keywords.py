@@ -21,7 +21,7 @@ from eval.run.spec import RunSpec
 from eval.tasks import base
 from eval.tasks.headlines import baselines
 from models.model import Model
-from robust_tfds import errors, missing, own
+from robust_tfds import errors, missing, user_data
 from robust_tfds.building import own_set
 from robust_tfds.building.base import Builder
 from robust_tfds.storage import paths
@@ -159,7 +159,8 @@ def _values(dataset: Any, keywords: Keywords) -> dict[str, Any]:
     _check_own(dataset, name)
     data["set_name"] = name
   builder = dataset_config.builder_class(data)
-  data["name"] = builder if builder.OWN else dataset  # lists files once
+  if builder.OWN or not builder.RUN_BY:
+    data["name"] = builder  # lists files once
   task = values.get("task") or dataset_config.task_of(builder)
   values["batch_size"] = _batch_size(tasks.get(task), keywords["batch_size"])
   _set_conditions(data, builder, keywords)
@@ -167,7 +168,7 @@ def _values(dataset: Any, keywords: Keywords) -> dict[str, Any]:
 
 
 def _check_own(dataset: Any, name: str) -> None:
-  if isinstance(dataset, str) and not own.is_source(dataset):
+  if isinstance(dataset, str) and not user_data.is_source(dataset):
     raise errors.UserError(
       f"name={name!r}: {dataset} has its name; name= is of data of your own."
       " Leave it out."

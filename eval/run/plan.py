@@ -272,7 +272,7 @@ def _with_last_layers(
   classes = len(builder.class_names())
   return {
     label: dataclasses.replace(
-      of, model=LastLayer.on(of.model, classes, builder.set_name())
+      of, model=LastLayer.from_network(of.model, classes, builder.set_name())
     )
     if entries[label].last_layer
     else of
@@ -357,7 +357,7 @@ def _conditions(task: base.Task) -> list[Condition]:
     return task.conditions()
   except errors.UserError as e:
     data = task.setting.data
-    got = ", ".join(f"{k}={data[k]!r}" for k in task.condition_keys)
+    got = ", ".join(f"{k}={data[k]!r}" for k in task.condition_keys())
     raise errors.UserError(f"config.data: {got}: {e}") from e
 
 

@@ -90,27 +90,31 @@ class Train(settings.Group):
   """How a small model is trained: `run/model/trained.py`."""
 
   dataset: settings.Name
-  split: settings.Name
+  split: settings.Name = "train"
   steps: settings.Positive
   batch_size: settings.Batch
   learning_rate: settings.Rate
-  seed: settings.Seed
+  seed: settings.Seed = 0
   flip: settings.Flag = False
   crop_px: settings.From0 = 0
 
   def recipe(self) -> ml_collections.ConfigDict:
-    """The keys that the config names, which a trained model is known by."""
-    return ml_collections.ConfigDict(self.model_dump(exclude_unset=True))
+    """Return the values that a trained model's weights depend on."""
+    values = self.model_dump()
+    optional = [k for k in ("flip", "crop_px") if not values[k]]
+    return ml_collections.ConfigDict(
+      {k: v for k, v in values.items() if k not in optional}
+    )
 
 
 class LastLayer(settings.Group):
   """How a frozen network's last layer is fitted: `run/model/last_layer.py`."""
 
-  split: settings.Name
+  split: settings.Name = "train"
   epochs: settings.Positive
   learning_rate: settings.Rate
   batch_size: settings.Batch
-  seed: settings.Seed
+  seed: settings.Seed = 0
 
 
 class Model(settings.Group):
@@ -203,11 +207,11 @@ class Data(settings.Group):
   source: settings.Name = "fly"
   codec: settings.Text = ""
   geometry: settings.Text = ""
-  corruptions: _Names = _UNNAMED
-  perturbations: _Names = _UNNAMED
+  corruptions: _Names = dataset_config.ALL["corruptions"]
+  perturbations: _Names = dataset_config.ALL["perturbations"]
   left_out: _Names = ""
-  severities: _Levels = _UNNAMED
-  difficulties: _Levels = _UNNAMED
+  severities: _Levels = dataset_config.ALL["severities"]
+  difficulties: _Levels = dataset_config.ALL["difficulties"]
   views: settings.Positive = _UNNAMED
   sampling: settings.Name = _UNNAMED
   groups: settings.Text = _UNNAMED
@@ -229,7 +233,8 @@ class Data(settings.Group):
 _OF_SOME_TASKS = sorted(
   key
   for key, field in Data.model_fields.items()
-  if field.default is _UNNAMED and not field.is_required()
+  if key in dataset_config.ALL
+  or (field.default is _UNNAMED and not field.is_required())
 )
 
 
@@ -376,7 +381,7 @@ def from_values(values: Mapping[str, Any]) -> RunSpec:
       number from 0`; of unknown keys with the nearest one.
   """
   resolved, builder = dataset_config.resolved(_without_empty(values))
-  given = settings.plain(resolved)
+  given = settings.plain(dataset_config.with_conditions(resolved))
   entries = given.pop("models", None)
   model = given.pop("model", None)
   out = settings.validated(RunSpec, given)
@@ -446,19 +451,13 @@ def _check_spec(path: str, model: Model) -> None:
 
 
 def check_keys(task: base.Task) -> None:
-  """Refuses keys of `data` that the task does not read, or misses.
+  """Refuse keys of `data` that the task does not read.
 
   Raises:
     UserError: begins with the key.
   """
   data, name = task.setting.data, task.facts.task
-  read = (*task.condition_keys, *task.own_keys)
-  for key in task.condition_keys:
-    if key not in data:
-      expected = Data.model_fields[key].description
-      raise errors.UserError(
-        f"config.data.{key}: missing, expected {expected}: task {name} needs it."
-      )
+  read = (*task.condition_keys(), *task.own_keys)
   for key in _OF_SOME_TASKS:
     if key in data and key not in read:
       raise errors.UserError(

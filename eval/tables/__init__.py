@@ -1,1 +1,1 @@
-"""Rows of the table turned into tables that are read."""
+"""Tables for readers, made from the rows of a run's table."""

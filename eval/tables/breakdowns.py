@@ -1,4 +1,4 @@
-"""Rows of natural perturbations: metrics by class, distance, offset, ...
+"""Metrics of natural perturbations by class, distance, offset, ...
 
 A metric `acc_pmk/class=3` is `acc_pmk` of the breakdown `class` at the value 3.
 """
@@ -11,9 +11,9 @@ from eval.tables.context import Context
 def series(
   context: Context, model: str, metric: str, breakdown: str
 ) -> list[tuple[str, table.Row]]:
-  """(value, row) of the metrics `<metric>/<breakdown>=<value>` of a model.
+  """Return (value, row) of a model's metrics `<metric>/<breakdown>=<value>`.
 
-  In the order of the numbers where values are numbers, else of the table.
+  They are in numeric order if all values are numbers, else in the table's order.
   """
   prefix = f"{metric}/{breakdown}="
   pairs = [
@@ -27,20 +27,20 @@ def series(
 
 
 def row(context: Context, model: str, metric: str) -> table.Row | None:
-  """A model's row over cells, or of its cell where there is none; else None."""
+  """Return a model's row over cells, else that of its cell, else None."""
   rows = table.select(context.rows, model=model, metric=metric)
   return min(rows, key=lambda r: bool(r.config), default=None)
 
 
 def line(context: Context, name: str) -> tuple[table.Row, table.Row] | None:
-  """Slope and intercept of a line over models; None where it is not fitted."""
+  """Return slope and intercept of a line over models; None if not fitted."""
   slope = row(context, "", f"{name}_slope")
   intercept = row(context, "", f"{name}_intercept")
   return (slope, intercept) if slope and intercept else None
 
 
 def class_name(context: Context, index: str) -> str:
-  """A class by its name, or by its id where names are not known."""
+  """Return a class's name, or its id if names are unknown."""
   names = context.class_names
   return definitions.words(
     names[int(index)] if int(index) < len(names) else index

@@ -1,4 +1,4 @@
-"""`Context`: all that a report may read."""
+"""`Context`: everything that a report may read."""
 
 import dataclasses
 import functools
@@ -19,39 +19,38 @@ CellKey = tuple[str, str, int]
 
 @dataclasses.dataclass(frozen=True)
 class Context:
-  """All that a report may read, never a model or a dataset.
+  """Everything that a report may read, never a model or a dataset.
 
   Attributes:
     facts: names, order and sense of the task's numbers.
-    family: of the task's conditions: their names, groups and levels.
-    dataset: dataset name, and the subset's where there is one: a caption.
-    rows: of the table, those that have a value.
-    corruptions: names in paper order, those of the run, `common` ones first.
-    notes: of the table, those that have a note: of another kind than the name
-      says, or without a value.
+    family: names, families and levels of the task's conditions.
+    dataset: a caption: the dataset's name, and the subset's if there is one.
+    rows: the table's rows that have a value.
+    corruptions: those of the run in paper order, `common` ones first.
+    notes: the table's rows that have a note, e.g. why there is no value.
     baseline: what normalised numbers are divided by, in words, with source.
     samples: (corruption, severity) -> uint8 `[H, W, 3]` of one example, or
       `[T, H, W, 3]` of sequences; clean is `("", 0)`. May be empty.
-    predicted: (model, corruption, severity) -> the class ids predicted of that
-      example, best first, int `[5]`, or `[T, 5]` of sequences. May be empty.
+    predicted: (model, corruption, severity) -> the class ids predicted for that
+      example, best first, int `[5]`, or `[T, 5]` for sequences. May be empty.
     class_names: names in label order; may be empty.
     provenance: lines for the foot of each report: versions, seed, weights, data.
-    published: printed numbers to set beside ours: label -> metric -> value, or
+    published: printed numbers to compare with: label -> metric -> value, or
       metric -> corruption -> value; with a `source` key each.
     networks: printed name -> the paper's (clean error, benchmark's mean) of
       other networks, for figures.
-    gallery: title -> (uint8 `[H, W, 3]`, caption) pairs that a task picked.
-    overlays: condition's config -> (uint8 `[H, W, 3]`, boxes) pairs, the same
-      pictures in each.
-    overlay_note: which boxes are among them, in words.
+    gallery: title -> (uint8 `[H, W, 3]`, caption) pairs chosen by the task.
+    overlays: condition's config -> (uint8 `[H, W, 3]`, boxes) pairs, of the same
+      pictures for every condition.
+    overlay_note: which boxes they are, in words.
     confusions: (model, corruption, severity) -> int `[N, 2]`, the true and the
-      predicted class of every example; where the task gives them.
+      predicted class of every example; only of some tasks.
     reliability: (model, corruption, severity) -> the reliability diagram of the
-      cell, where scores are known.
+      cell, if scores are known.
     gflops: model -> published multiply-adds of one input in billions.
-    timing: stage -> seconds, or empty.
-    citations: what to cite of the run, as BibTeX.
-    title: over a figure that is a paper's; empty: it has none.
+    timing: stage -> seconds; may be empty.
+    citations: what to cite, as BibTeX.
+    title: above a paper's figure; empty: none.
   """
 
   facts: TaskFacts
@@ -100,18 +99,18 @@ class Context:
   def models(self) -> list[str]:
     """Labels of the models in the order of the table.
 
-    Rows over all models have an empty label, which is none of them.
+    The empty label of rows over all models is not among them.
     """
     return list(dict.fromkeys(r.model for r in self.rows if r.model))
 
   @functools.cached_property
   def verdict(self) -> list[str]:
-    """A sentence a model, see `tables/verdict.py`."""
+    """A sentence per model, see `tables/verdict.py`."""
     return verdict.sentences(self.facts, self.family, self.rows)
 
   @property
   def metrics(self) -> set[str]:
-    """Names of the metrics that the table has, with a value or without."""
+    """The metrics of the table, with a value or without."""
     return {r.metric for r in (*self.rows, *self.notes)}
 
   @functools.cached_property
@@ -130,26 +129,26 @@ class Context:
 
   @property
   def extra(self) -> list[str]:
-    """The run's corruptions that are published apart."""
+    """The run's corruptions that are published separately."""
     names = self.family.names("extra")
     return [n for n in self.corruptions if n in names]
 
   @property
   def own(self) -> list[str]:
-    """The run's corruptions that are the user's own."""
+    """The run's corruptions that the user added."""
     names = self.family.names("own")
     return [n for n in self.corruptions if n in names]
 
   @property
   def missing(self) -> list[str]:
-    """Common corruptions that the run lacks: without them there is no mean."""
+    """The common corruptions that the run lacks: they prevent the mean."""
     return [n for n in self.family.names("common") if n not in self.corruptions]
 
   def class_name(self, index: int) -> str:
-    """Of a label; its number where it has none."""
+    """Return the name of a class, or its number if names are unknown."""
     names = self.class_names
     return names[index] if 0 <= index < len(names) else str(index)
 
   def group(self, corruption: str) -> str:
-    """The group of a corruption: `noise`, `blur`, `weather`, `digital`, ..."""
+    """Return the family of a corruption: `noise`, `blur`, `weather`, ..."""
     return self.family.row(corruption).group

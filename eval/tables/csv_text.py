@@ -11,12 +11,12 @@ from eval.cells import formulas
 
 
 def text(header: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
-  """A CSV: a header, then rows.
+  """Return a CSV.
 
   Args:
     header: names of the columns.
-    rows: cells: None and nan are empty, floats have the shortest text that reads
-      back as the same float, lists and the like are JSON; text that a spreadsheet
+    rows: None and nan are empty cells, floats have the shortest text that reads
+      back as the same float, lists and the like are JSON. Text that a spreadsheet
       takes for a formula is marked, see `eval/cells/formulas.py`.
 
   >>> print(text(["a", "b"], [[None, 0.1], ["=1+1", True]]), end="")
@@ -37,7 +37,7 @@ def _cell(value: Any) -> str:
   if isinstance(value, float):
     return "" if math.isnan(value) else repr(float(value))
   if isinstance(value, int):
-    return str(value)  # of a negative one the sign begins no formula
+    return str(value)  # the sign of a negative one begins no formula
   if isinstance(value, (list, dict, tuple)):
     value = json.dumps(value, sort_keys=True)
   return formulas.neutral(str(value))

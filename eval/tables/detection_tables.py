@@ -1,7 +1,7 @@
-"""The detection paper's tables from its raw results; no report itself.
+"""The detection paper's tables, computed from its raw results.
 
-Ours beside the printed numbers of Michaelis et al. 2019 and their difference, in
-percent. docs/evidence/DETECTION_TABLES.md is its output.
+They show our numbers, those that Michaelis et al. 2019 print, and the difference, in
+percent. docs/evidence/DETECTION_TABLES.md is the output.
 """
 
 import dataclasses
@@ -24,11 +24,11 @@ _PARTS = ("p", "mpc", "rpc")
 
 @dataclasses.dataclass(frozen=True)
 class Compared:
-  """A printed row beside ours.
+  """A printed row and our numbers.
 
   Attributes:
     row: as the paper prints it.
-    ours: P, mPC and rPC in percent.
+    ours: our P, mPC and rPC in percent.
   """
 
   row: papers.DetectionRow
@@ -36,7 +36,7 @@ class Compared:
 
   @property
   def agrees(self) -> tuple[bool, ...]:
-    """Of P, mPC and rPC: whether ours rounds to what is printed, if any is."""
+    """Whether our P, mPC and rPC each round to the printed number, if any."""
     return tuple(
       printed is None or abs(value - printed) <= _HALF_DIGIT
       for value, printed in zip(self.ours, self.row.numbers)
@@ -44,14 +44,14 @@ class Compared:
 
 
 def write(rows: Sequence[table.Row], folder: epath.Path) -> str:
-  """Writes tables.md; returns its text."""
+  """Write tables.md and return its text."""
   text = markdown(rows)
   (folder / "tables.md").write_text(text, "utf-8")
   return text
 
 
 def compare(rows: Sequence[table.Row]) -> list[Compared]:
-  """The printed rows of the models at hand, in the paper's order."""
+  """Return the printed rows of the models that we have, in the paper's order."""
   ours = _summaries(rows)
   return [
     Compared(row, ours[key])
@@ -61,10 +61,10 @@ def compare(rows: Sequence[table.Row]) -> list[Compared]:
 
 
 def markdown(rows: Sequence[table.Row]) -> str:
-  """What the rows give, then the printed numbers beside it."""
+  """Return our numbers, then a comparison with the printed ones."""
   lines = []
-  for (dataset, model, metric), of_model in _summaries(rows).items():
-    texts = map(numbers.decimals, of_model)
+  for (dataset, model, metric), summary in _summaries(rows).items():
+    texts = map(numbers.decimals, summary)
     lines.append([escape(dataset), escape(model), metric, *texts])
   heads = ["data set", "model", "metric", *_headings()]
   parts = [
@@ -74,20 +74,19 @@ def markdown(rows: Sequence[table.Row]) -> str:
   ]
   compared = compare(rows)
   if compared:
-    parts += ["\n## Beside the printed numbers\n", _beside(compared)]
+    parts += ["\n## Beside the printed numbers\n", _comparison(compared)]
     parts.append(f"\nSource: {papers.source(papers.DETECTION)}.\n")
   return "\n".join(parts) + "\n"
 
 
 def _headings() -> list[str]:
-  """Of P, mPC and rPC."""
   return [m.heading for m in definitions.metrics("detection", *_PARTS)]
 
 
 def _summaries(
   rows: Sequence[table.Row],
 ) -> dict[tuple[str, str, str], tuple[float, float, float]]:
-  """(data set, model, metric) -> P, mPC and rPC in percent."""
+  """Return (data set, model, metric) -> P, mPC and rPC in percent."""
   metrics = {
     (r.dataset, r.model, r.metric) for r in rows if r.config == "clean"
   }
@@ -110,7 +109,7 @@ def _summaries(
   return out
 
 
-def _beside(compared: Sequence[Compared]) -> str:
+def _comparison(compared: Sequence[Compared]) -> str:
   first, *others = _headings()
   heads = ["where", "data set", "model", "metric"]
   heads += [f"{first}: ours, printed, difference", *others, ""]
@@ -134,7 +133,7 @@ def _beside(compared: Sequence[Compared]) -> str:
     for part, number, agrees in zip(_PARTS, c.row.numbers, c.agrees)
     if number is not None
   ]
-  once = {(of, number): agrees for of, number, agrees in listed}
+  once = {(key, number): agrees for key, number, agrees in listed}
   repeats = len(listed) - len(once)
   agreement = (
     f"\n{sum(once.values())} of {len(once)} printed numbers agree within half of"

@@ -11,7 +11,7 @@ _ESCAPES = {
 
 
 def escape(text: str) -> str:
-  """Text that Markdown and the HTML in it leave alone, on one line."""
+  """Escape text for Markdown and the HTML in it, on one line."""
   text = " ".join(text.splitlines())
   return "".join(_ESCAPES.get(c, c) for c in text)
 
@@ -19,12 +19,12 @@ def escape(text: str) -> str:
 def table(
   headings: Sequence[str], lines: Iterable[Sequence[str]], align: str = "l"
 ) -> str:
-  """A table.
+  """Return a Markdown table.
 
   Args:
-    headings: above the columns, Markdown already.
-    lines: cells, Markdown already.
-    align: a letter a column, `l` or `r`; the last one is of all further columns.
+    headings: above the columns, as Markdown.
+    lines: cells, as Markdown.
+    align: `l` or `r` per column; the last letter holds for all further columns.
 
   >>> print(table(["a", "b"], [["x", "1"]], "lr"))
   | a | b |
@@ -38,5 +38,5 @@ def table(
 
 
 def foot(provenance: Sequence[str]) -> str:
-  """Where the numbers come from, for the end of a file."""
+  """Return the provenance of the numbers, for the end of a file."""
   return f"\n{escape('; '.join(provenance))}\n"

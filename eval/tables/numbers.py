@@ -1,8 +1,8 @@
-"""Numbers as texts: how many digits, in which unit, with which interval.
+"""Numbers as texts: digits, units and intervals.
 
-Rates are shown in percent. Pages show them with one digit behind the point (two
-below 1 %) and other numbers with three significant digits; an interval's ends have
-the digits of the value. Reports show one digit of rates and two of other numbers.
+Rates are shown in percent. Pages show them with one decimal (two below 1 %) and other
+numbers with three significant digits; an interval's ends have the digits of the value.
+Reports show rates with one decimal and other numbers with two.
 """
 
 import functools
@@ -15,27 +15,27 @@ from eval.cells.number import Number
 from eval.metrics.definitions import Metric
 
 MISSING = "–"
-# A value and the ends of its interval, as the several texts write them.
+# Forms of a value with the ends of its interval.
 DASH, BRACKETS, WORDS = "{} ({}–{})", "{} [{}, {}]", "{} ({} to {})"
-_BELOW_ONE = 2  # digits behind the point of rates below 1 %
+_BELOW_ONE = 2  # decimals of rates below 1 %
 
 
-def with_ends(
+def interval_text(
   text: Callable[[float], str],
   value: float,
   lo: float | None,
   hi: float | None,
   form: str = DASH,
 ) -> str:
-  """A value with its interval, or alone where there is none.
+  """Return a value with its interval, or alone if either is not finite.
 
   Args:
-    text: a number as a text.
-    value: is shown alone where it is not finite.
-    lo, hi: the interval's ends, None or not finite where there are none.
-    form: of the three texts.
+    text: writes a number.
+    value: the number.
+    lo, hi: the interval's ends; None: no interval.
+    form: how the three texts are joined.
 
-  >>> with_ends(percent, 0.5, 0.4, 0.6), with_ends(percent, 0.5, None, None)
+  >>> interval_text(percent, 0.5, 0.4, 0.6), interval_text(percent, 0.5, None, None)
   ('50.0 (40.0–60.0)', '50.0')
   """
   if lo is None or hi is None or not math.isfinite(lo + hi + value):
@@ -43,38 +43,38 @@ def with_ends(
   return form.format(text(value), text(lo), text(hi))
 
 
-def of_row(
+def row_text(
   row: table.Row | None, form: str = DASH, metric: Metric | None = None
 ) -> str:
-  """A row's value with its interval as reports print it, `-` without a row.
+  """Return a row's value with its interval for reports, `-` without a row.
 
   Args:
-    form: of value and ends.
+    form: how value and ends are joined.
     metric: of the row; None: a fraction, shown in percent.
   """
   if row is None:
     return "-"
   text = functools.partial(plain, metric) if metric else percent
-  return with_ends(text, row.value, row.lo, row.hi, form)
+  return interval_text(text, row.value, row.lo, row.hi, form)
 
 
 def decimals(number: float, digits: int = 2) -> str:
-  """A number with some digits behind the point, `-` for nan."""
+  """Return a number with some decimals, `-` for nan."""
   return "-" if math.isnan(number) else f"{number:.{digits}f}"
 
 
 def percent(number: float, digits: int = 1) -> str:
-  """A fraction in percent, `-` for nan."""
+  """Return a fraction in percent, `-` for nan."""
   return decimals(100 * number, digits)
 
 
 def plain(metric: Metric, number: float) -> str:
-  """A number as reports print it: rates in percent, distances as they are."""
+  """Return a number for reports: rates in percent, distances as they are."""
   return percent(number) if metric.percent else decimals(number)
 
 
 def text(metric: Metric, number: Number | None) -> str:
-  """The value; a dash where there is none.
+  """Return the value, or a dash without one.
 
   >>> text(Metric("error", "Error"), Number(0.2391)), text(Metric("x", "x"), None)
   ('23.9', '–')
@@ -87,7 +87,7 @@ def text(metric: Metric, number: Number | None) -> str:
 
 
 def interval(metric: Metric, number: Number | None) -> str:
-  """The interval's ends; empty where there is none.
+  """Return the interval's ends; empty without an interval.
 
   >>> interval(Metric("error", "Error"), Number(0.239, 0.2301, 0.25))
   '23.0–25.0'
@@ -100,27 +100,27 @@ def interval(metric: Metric, number: Number | None) -> str:
   return f"{lo}–{hi}"
 
 
-def with_unit(metric: Metric, number: Number | None) -> str:
-  """The value with its unit, and the interval behind it."""
+def full_text(metric: Metric, number: Number | None) -> str:
+  """Return the value with its unit and interval."""
   between = interval(metric, number)
   shown = text(metric, number) + unit(metric, number)
   return shown + (f" ({between})" if between else "")
 
 
 def unit(metric: Metric, number: Number | None) -> str:
-  """What stands behind the value; nothing behind a dash."""
+  """Return the unit after the value; empty after a dash."""
   return " %" if metric.percent and has_value(number) else ""
 
 
 def heading(metric: Metric) -> str:
-  """Over a column, with the unit."""
+  """Return the heading of a column, with the unit."""
   lower = metric.heading.isalpha() and metric.heading.islower()
   words = metric.heading.capitalize() if lower else metric.heading
   return f"{words}, %" if metric.percent else words
 
 
 def short(metric: Metric, number: Number | None) -> str:
-  """Two significant digits, for small cells of many.
+  """Return two significant digits, for the small cells of heat maps.
 
   >>> error = Metric("error", "Error")
   >>> short(error, Number(0.2391)), short(error, Number(0.0333))
@@ -134,7 +134,7 @@ def short(metric: Metric, number: Number | None) -> str:
 
 
 def exact(number: Number | None) -> str:
-  """Value and ends as they are, which scripts sort and copy; empty without one."""
+  """Return value and ends for scripts to sort and copy; empty without a value."""
   value = value_of(number)
   if value is None:
     return ""
@@ -142,24 +142,24 @@ def exact(number: Number | None) -> str:
 
 
 def count(number: Number | None) -> str:
-  """How many examples are behind a number."""
+  """Return the number of examples, or a dash."""
   if number is None or number.n is None:
     return MISSING
   return f"{number.n:,}"
 
 
 def scaled(metric: Metric, value: float) -> float:
-  """A value in the unit that is shown."""
+  """Return a value in the unit that is shown."""
   return 100 * value if metric.percent else value
 
 
 def has_value(number: Number | None) -> TypeGuard[Number]:
-  """Whether there is a number."""
+  """Return whether there is a finite value."""
   return value_of(number) is not None
 
 
 def ends(number: Number | None) -> tuple[float, float] | None:
-  """The interval's ends; None where there are none that are finite."""
+  """Return the interval's ends; None unless both are finite."""
   if number is None or number.lo is None or number.hi is None:
     return None
   if not (math.isfinite(number.lo) and math.isfinite(number.hi)):
@@ -168,15 +168,15 @@ def ends(number: Number | None) -> tuple[float, float] | None:
 
 
 def value_of(number: Number | None) -> float | None:
-  """The value; None where there is none, or none that is finite."""
+  """Return the value; None unless it is finite."""
   if number is None or number.value is None or not math.isfinite(number.value):
     return None
   return number.value
 
 
-def _digits(metric: Metric, shown: float) -> int:
-  """Behind the point."""
-  size = abs(shown)
+def _digits(metric: Metric, scaled_value: float) -> int:
+  """Return the number of decimals."""
+  size = abs(scaled_value)
   if metric.percent:
     return _BELOW_ONE if 0 < size < 1 else 1
   if size == 0 or size >= 1000:
@@ -184,9 +184,9 @@ def _digits(metric: Metric, shown: float) -> int:
   return min(max(2 - math.floor(math.log10(size)), 0), 5)
 
 
-def _fixed(shown: float, digits: int) -> str:
-  """With a true minus, and none before a zero."""
-  out = f"{shown:.{digits}f}"
-  if shown >= 0:
+def _fixed(scaled_value: float, digits: int) -> str:
+  """Write a number with a true minus sign, but not before a zero."""
+  out = f"{scaled_value:.{digits}f}"
+  if scaled_value >= 0:
     return out
   return out.replace("-", "−" if float(out) else "")

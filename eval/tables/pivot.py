@@ -1,4 +1,4 @@
-"""Pivots of the table that several reports share."""
+"""Tables of models and corruptions that several reports share."""
 
 import dataclasses
 import math
@@ -17,8 +17,8 @@ class Column:
 
   Attributes:
     heading: above it.
-    metric: of all its numbers: their unit and sense.
-    numbers: from top to bottom, nan where there is none.
+    metric: of all its numbers.
+    numbers: from top to bottom; nan: none.
   """
 
   heading: str
@@ -32,8 +32,9 @@ class Column:
 
   @property
   def best(self) -> int | None:
-    """Index of the best of several numbers; None of one, where all are nan, where
-    several are best or nobody said which is better, or of means over parts.
+    """Index of the best number, if exactly one is best.
+
+    None also for a single number, a metric without sense, and a mean over a part.
     """
     if len(self.numbers) < 2 or not self.metric.sign or self.metric.part_of:
       return None
@@ -44,17 +45,15 @@ class Column:
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-  """Named lines of numbers, for a page.
+  """Named lines of numbers.
 
   Attributes:
-    title: above it.
     corner: the heading of the lines' names.
     names: of the lines.
-    columns: each with a number a line.
+    columns: each with a number per line.
     bold: whether the best number of each column is in bold.
   """
 
-  title: str
   corner: str
   names: Sequence[str]
   columns: Sequence[Column]
@@ -62,7 +61,7 @@ class Table:
 
   @property
   def lines(self) -> list[list[tuple[str, bool]]]:
-    """Of each name its numbers, and whether each is in bold."""
+    """The numbers of each line, and whether each is in bold."""
     return [
       [(c.texts[i], self.bold and c.best == i) for c in self.columns]
       for i in range(len(self.names))
@@ -70,24 +69,24 @@ class Table:
 
 
 def headlines(context: Context) -> list[Metric]:
-  """The task's headline numbers that the table has."""
+  """Return the task's headline numbers that the table has."""
   return _present(context, context.facts.headlines)
 
 
 def details(context: Context) -> list[Metric]:
-  """The numbers of each corruption that the table has."""
+  """Return the numbers of single corruptions that the table has."""
   return _present(context, context.facts.details)
 
 
 def main_details(context: Context) -> list[Metric]:
-  """The numbers of each corruption, plain ones left out that are normalised."""
+  """Return the numbers of single corruptions, without those also normalised."""
   present = details(context)
   plain = {m.normalises for m in present}
   return [m for m in present if m.name not in plain]
 
 
 def headline_columns(context: Context) -> list[Column]:
-  """A column a headline number, a line a model."""
+  """Return a column per headline number, with a line per model."""
   return [
     Column(
       metric.heading,
@@ -99,12 +98,12 @@ def headline_columns(context: Context) -> list[Column]:
 
 
 def detail_columns(context: Context, names: Sequence[str]) -> list[Column]:
-  """A column a model and number of one corruption, a line a corruption."""
+  """Return a column per model and detail, with a line per corruption."""
   return [
     Column(
       f"{model} {metric.heading}",
       metric,
-      [by_corruption(context, model, metric.name, name) for name in names],
+      [corruption_value(context, model, metric.name, name) for name in names],
     )
     for model in context.models
     for metric in details(context)
@@ -114,19 +113,19 @@ def detail_columns(context: Context, names: Sequence[str]) -> list[Column]:
 def corruption_columns(
   context: Context, metric: Metric, names: Sequence[str]
 ) -> list[Column]:
-  """A column a corruption, a line a model, all of one metric."""
+  """Return a column per corruption, with a line per model."""
   return [
     Column(
       name,
       metric,
-      [by_corruption(context, m, metric.name, name) for m in context.models],
+      [corruption_value(context, m, metric.name, name) for m in context.models],
     )
     for name in names
   ]
 
 
 def sections(context: Context) -> list[tuple[str, list[str]]]:
-  """(heading, names) of the run's common, extra and own corruptions."""
+  """Return (heading, names) of the run's common, extra and own corruptions."""
   kind = f"{context.facts.noun}s"
   headed = [
     (f"common {kind}", context.common),
@@ -137,14 +136,14 @@ def sections(context: Context) -> list[tuple[str, list[str]]]:
 
 
 def names(context: Context) -> list[str]:
-  """The run's corruptions: common, extra, own."""
+  """Return the run's corruptions: common, extra, own."""
   return [*context.common, *context.extra, *context.own]
 
 
 def row(
   context: Context, model: str, *, metric: str, **equal: object
 ) -> table.Row | None:
-  """The first row of a model with these columns; None where there is none."""
+  """Return the first row of a model with these columns, or None."""
   rows = table.select(context.rows_of.get((model, metric), ()), **equal)
   return rows[0] if rows else None
 
@@ -152,38 +151,38 @@ def row(
 def value(
   context: Context, model: str, *, metric: str, **equal: object
 ) -> float:
-  """The value of `row`; nan where there is none."""
+  """Return the value of `row`, or nan."""
   first = row(context, model, metric=metric, **equal)
   return first.value if first else math.nan
 
 
 def headline(context: Context, model: str, metric: str) -> float:
-  """A metric of the whole benchmark; nan where there is none."""
+  """Return a metric of the whole benchmark, or nan."""
   return value(context, model, corruption="", config="", metric=metric)
 
 
-def by_corruption(
+def corruption_value(
   context: Context, model: str, metric: str, name: str
 ) -> float:
-  """A metric of one corruption; nan where there is none.
+  """Return a metric of one corruption, or nan.
 
-  Over all severities, or of the easiest difficulty of a sequence.
+  It is over all severities, or of the easiest difficulty of a sequence.
   """
   return value(context, model, corruption=name, metric=metric)
 
 
-def with_unit(words: str, metric: Metric) -> str:
-  """Words about a metric, with its unit where it has one."""
+def unit_heading(words: str, metric: Metric) -> str:
+  """Return words about a metric, with its unit if it has one."""
   return f"{words} (%)" if metric.percent else words
 
 
 def note(context: Context) -> str:
-  """What the numbers mean in this run, and which are missing or apart."""
+  """Return what the numbers mean in this run, and which are missing."""
   return " ".join([meaning(context), *notes(context)])
 
 
 def meaning(context: Context) -> str:
-  """What the numbers mean in this run."""
+  """Return what the numbers mean in this run."""
   facts = context.facts
   if facts.explanation:
     return " ".join(s for s in (facts.explanation, facts.intervals) if s)
@@ -203,7 +202,7 @@ def meaning(context: Context) -> str:
 
 
 def _present(context: Context, metrics: Sequence[Metric]) -> list[Metric]:
-  """Those that the table has; no empty ones beside means over a part."""
+  """Return the metrics of the table, without empty ones that have a part."""
   present = [m for m in metrics if m.name in context.metrics]
   parts = {m.part_of for m in present}
   filled = {row.metric for row in context.rows}
@@ -211,29 +210,29 @@ def _present(context: Context, metrics: Sequence[Metric]) -> list[Metric]:
 
 
 def notes(context: Context) -> list[str]:
-  """What the table notes of headline numbers, a sentence a note of some models.
+  """Return the notes of headline numbers and of a user's own corruptions.
 
-  Numbers of one corruption say the same in the table alone, but for a user's
-  own, which enter no headline.
+  Each note is a sentence with the numbers and models that have it.
   """
   named: dict[tuple[str, str], list[str]] = {}
   shown = (*headlines(context), *details(context))
   for metric in {metric.name: metric for metric in shown}.values():
     for row in context.notes:
       if row.metric == metric.name and _is_shown(context, row):
-        of = f" ({row.corruption})" if row.corruption else ""
-        named.setdefault((row.model, row.note), []).append(metric.heading + of)
+        place = f" ({row.corruption})" if row.corruption else ""
+        heading = f"{metric.heading}{place}"
+        named.setdefault((row.model, row.note), []).append(heading)
   models: dict[tuple[str, str], list[str]] = {}
   for (model, text), headings in named.items():
     models.setdefault((", ".join(headings), text), []).append(model)
   return [
-    f"{headings} of {', '.join(of)}: {text}."
-    for (headings, text), of in models.items()
+    f"{headings} of {', '.join(labels)}: {text}."
+    for (headings, text), labels in models.items()
   ]
 
 
 def _is_shown(context: Context, row: table.Row) -> bool:
-  """Whether tables of headlines, or of own corruptions, show a row."""
+  """Return whether tables of headlines or of own corruptions show a row."""
   if row.config or row.severity not in (None, 1):
     return False
   return not row.corruption or row.corruption in context.own

@@ -1,7 +1,6 @@
-"""The verdict: what a run says of a model in one sentence, wherever it stands.
+"""The verdict: one sentence about a model, on the terminal and in reports.
 
-On the terminal, at the head of the report, in `print(result)`. Which numbers it
-names is the task's: `eval/cells/facts.json`.
+`eval/cells/facts.json` says which numbers each task names in it.
 """
 
 from collections.abc import Sequence
@@ -13,38 +12,37 @@ from eval.metrics import definitions
 from eval.tables import numbers
 from robust_tfds.conditions import Condition, Family
 
-_LONGEST = 48  # letters in which conditions are listed; else they are counted
+_LONGEST = 48  # letters of a list of conditions; longer ones are counted
 
 
 def sentences(
   facts: TaskFacts, family: Family, rows: Sequence[table.Row]
 ) -> list[str]:
-  """A sentence a model, in the order of the rows."""
+  """Return a sentence per model, in the order of the rows."""
   models = dict.fromkeys(row.model for row in rows if row.model)
   return [
-    f"{m}: {_said(facts, family, [r for r in rows if r.model == m])}"
+    f"{m}: {_sentence(facts, family, [r for r in rows if r.model == m])}"
     for m in models
   ]
 
 
-def of_cells(
+def main_rows(
   family: Family, rows: Sequence[table.Row]
 ) -> dict[Condition, table.Row]:
-  """Each cell's main number, of one model."""
+  """Return condition -> row of the main number, for the rows of one model."""
   cells = table.by_cell(rows, family.kind)
-  return {c: of_cell[0] for c, of_cell in cells.items() if c is not None}
+  return {c: listed[0] for c, listed in cells.items() if c is not None}
 
 
 def worst(
   facts: TaskFacts, cells: dict[Condition, table.Row]
 ) -> list[Condition]:
-  """Corrupted conditions, the one with the worst main number first.
+  """Return the corrupted conditions, the one with the worst main number first.
+
+  The result is [] if neither more nor less is better.
 
   Args:
-    cells: of a model, see `of_cells`.
-
-  Returns:
-    None where nobody said whether more or less is better.
+    cells: of a model, see `main_rows`.
   """
   corrupted = [c for c in cells if not c.clean]
   metrics = {cells[c].metric for c in corrupted}
@@ -54,20 +52,22 @@ def worst(
 
 
 def number(facts: TaskFacts, row: table.Row) -> str:
-  """A row's value with its unit.
+  """Return a row's value with its unit.
 
   >>> row = table.Row("m", "d", "", "", None, "clean_error", 0.025)
   >>> number(TaskFacts.of("classification"), row)
   '2.5 %'
   """
-  metric, of = facts.metric(row.metric), Number(row.value)
-  return numbers.text(metric, of) + numbers.unit(metric, of)
+  metric, value = facts.metric(row.metric), Number(row.value)
+  return numbers.text(metric, value) + numbers.unit(metric, value)
 
 
-def _said(facts: TaskFacts, family: Family, rows: Sequence[table.Row]) -> str:
-  """Of a model, from its rows."""
+def _sentence(
+  facts: TaskFacts, family: Family, rows: Sequence[table.Row]
+) -> str:
+  """Return the sentence about a model, from its rows."""
   known = [row for row in rows if row.has_value]
-  cells = of_cells(family, known)
+  cells = main_rows(family, known)
   whole = {
     r.metric: r
     for r in known
@@ -86,18 +86,18 @@ def _said(facts: TaskFacts, family: Family, rows: Sequence[table.Row]) -> str:
   if len(order) > 1:
     name = definitions.words(missing_cells.words(order[0]))
     last = f"; worst: {name} ({number(facts, cells[order[0]])})"
-  return (", ".join(parts) or "none of its numbers could be had") + last
+  return (", ".join(parts) or "no numbers") + last
 
 
 def _held_out(facts: TaskFacts, row: table.Row | None) -> str:
-  """A number over the conditions that a model was not trained on, if it has one."""
+  """Return the number over conditions not trained on, in brackets, or ''."""
   return f" ({number(facts, row)} where it was not trained)" if row else ""
 
 
 def _conditions(
   facts: TaskFacts, family: Family, present: Sequence[Condition]
 ) -> str:
-  """What means are over: the common conditions that are there.
+  """Return in words which of the common conditions are present.
 
   >>> from robust_tfds import conditions
   >>> family, facts = conditions.PICTURES, TaskFacts.of("classification")
@@ -112,8 +112,8 @@ def _conditions(
   if len(common) == len(needed):
     return f"{len(names)} {facts.noun}s"
   listed = definitions.words(missing_cells.in_words(needed, common))
-  levels, of_each, _ = listed.partition(missing_cells.OF_EACH)
-  if of_each:
+  levels, every, _ = listed.partition(missing_cells.OF_EACH)
+  if every:
     return f"{len(names)} {facts.noun}s at {levels}"
   if len(listed) <= _LONGEST:
     return listed

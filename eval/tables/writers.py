@@ -1,8 +1,4 @@
-"""A table as Markdown, LaTeX and aligned text; as HTML pages write it.
-
-What tables say is the same everywhere (`pivot.Table`); here is how each format puts
-it down. `csv_text.py` writes CSVs, the template `run.html` pages.
-"""
+"""Writes a `pivot.Table` as Markdown, LaTeX and aligned text."""
 
 from eval.tables import markdown as markdown_lib
 from eval.tables.pivot import Table
@@ -15,14 +11,14 @@ _LATEX = {
   "<": r"\textless{}",
   ">": r"\textgreater{}",
   "|": r"\textbar{}",
-  # After a line's end these would belong to its command.
+  # At the start of a line these would be arguments of the command before.
   "[": "{[}",
   "*": "{*}",
 }
 
 
 def markdown(table: Table) -> str:
-  """A table of Markdown, numbers to the right."""
+  """Return a table as Markdown, with numbers to the right."""
   escape = markdown_lib.escape
   headings = [table.corner, *(column.heading for column in table.columns)]
   lines = [
@@ -33,7 +29,7 @@ def markdown(table: Table) -> str:
 
 
 def latex(table: Table) -> str:
-  """A `tabular` of booktabs as wide as the text, headings upright."""
+  """Return a `tabular` of booktabs as wide as the text, with upright headings."""
   headings = [
     f"\\rotatebox{{90}}{{{escape_latex(c.heading)}}}" for c in table.columns
   ]
@@ -57,12 +53,12 @@ def latex(table: Table) -> str:
 
 
 def escape_latex(text: str) -> str:
-  """Text with LaTeX's special characters escaped."""
+  """Escape LaTeX's special characters."""
   return "".join(_LATEX.get(c, c) for c in text)
 
 
 def aligned(table: Table) -> list[str]:
-  """Lines for a screen: names to the left, numbers to the right."""
+  """Return lines for a screen: names to the left, numbers to the right."""
   texts = [
     [table.corner, *table.names],
     *([c.heading, *c.texts] for c in table.columns),

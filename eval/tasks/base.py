@@ -180,12 +180,7 @@ class Task(abc.ABC):
     Raises:
       UserError: an unknown name (with a suggestion) or level, or no name.
     """
-    for key in self.condition_keys:
-      if key not in self.setting.data:
-        raise errors.UserError(
-          f"config.data.{key}: missing; the task {self.facts.task} needs it."
-        )
-    names, levels = (self.setting.data[key] for key in self.condition_keys)
+    names, levels = (self.setting.data[key] for key in self.condition_keys())
     chosen = self.family.select(names, levels)
     return [c for c in chosen if c.name not in self.left_out]
 
@@ -194,10 +189,10 @@ class Task(abc.ABC):
     """The names of conditions that a run leaves out, e.g. for missing files."""
     return self.family.resolve(self.setting.data.get("left_out") or "none")
 
-  @property
-  def condition_keys(self) -> tuple[str, ...]:
-    """The keys of the config's `data` that name the conditions."""
-    return f"{self.family.noun}s", _LEVELS[self.family.level_noun]
+  @classmethod
+  def condition_keys(cls) -> tuple[str, ...]:
+    """Return the keys of the config's `data` that name the conditions."""
+    return f"{cls.family.noun}s", _LEVELS[cls.family.level_noun]
 
   def images_per_example(self, condition: Condition) -> int:
     """Return how many images (of a video: clips) an example shows to the model."""

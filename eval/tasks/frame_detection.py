@@ -81,9 +81,9 @@ class FrameDetection(detection.Detection):
           f" reviewed. Set it to {allowed!r} for this task."
         )
 
-  @property
-  def condition_keys(self) -> tuple[str, ...]:
-    """An empty tuple: the data set holds the perturbations."""
+  @classmethod
+  def condition_keys(cls) -> tuple[str, ...]:
+    """Return nothing: the data set holds the perturbations."""
     return ()
 
   def conditions(self) -> list[Condition]:

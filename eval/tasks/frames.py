@@ -101,9 +101,9 @@ class Frames(base.Task):
     if self._merge not in label_space.MERGES:
       raise errors.unknown_error("merge", self._merge, label_space.MERGES)
 
-  @property
-  def condition_keys(self) -> tuple[str, ...]:
-    """An empty tuple: the data set holds the perturbations."""
+  @classmethod
+  def condition_keys(cls) -> tuple[str, ...]:
+    """Return nothing: the data set holds the perturbations."""
     return ()
 
   def conditions(self) -> list[Condition]:

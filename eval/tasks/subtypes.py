@@ -66,9 +66,9 @@ class Subtypes(base.Task):
         " come last, out; set it to 0, or choose examples by data.subset."
       )
 
-  @property
-  def condition_keys(self) -> tuple[str, ...]:
-    """An empty tuple: nothing is corrupted."""
+  @classmethod
+  def condition_keys(cls) -> tuple[str, ...]:
+    """Return nothing: nothing is corrupted."""
     return ()
 
   def conditions(self) -> list[Condition]:

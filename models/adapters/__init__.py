@@ -31,31 +31,31 @@ from models.spec import ModelSpec
 from robust_tfds import errors
 from robust_tfds.storage import paths
 
-# What JAX raises where a function needs the numbers that it has not yet.
+# JAX's errors for a function that depends on the numbers.
 _NOT_TRACEABLE = (
   jax.errors.ConcretizationTypeError,
   jax.errors.NonConcreteBooleanIndexError,
   jax.errors.TracerArrayConversionError,
   jax.errors.TracerIntegerConversionError,
 )
-_ROWS = 2  # of the batch that tells the number of classes
+_ROWS = 2  # in the batch that shows the number of classes
 _PREPROCESSING = ("channel_order", "scale", "mean", "std")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class FromElsewhere(Model):
-  """What all adapters' models have in common.
+class ExternalModel(Model):
+  """A model from outside the catalogue; the base of all adapters' models.
 
   Attributes:
-    name: what reports call it.
+    name: name in reports.
     spec: preprocessing and labels.
-    function: what is called, see the subclasses.
+    function: the function to call; see the subclasses.
     variables: its weights, a pytree of arrays; None if it closes over them.
-    rows: of the batches that it was exported for; None: any number. Other
+    rows: size of the batches that it was exported for; None: any size. Other
       batches are split, and the last part is padded.
     channels_first: whether it takes `[B, 3, H, W]` (clips `[B, 3, T, H, W]`).
-    output: which of several outputs are the logits: a key, or a place; None
-      where there is one.
+    output: key or index of the output that holds the logits; None if there is
+      only one.
     code: see `Model.code`; the function by default.
     route: see `Model.route`.
     program: see `Model.program`.
@@ -71,7 +71,7 @@ class FromElsewhere(Model):
   program: str = ""
 
   def __post_init__(self) -> None:
-    """Refuse a function, spec or name that is none."""
+    """Refuse a function, spec or name of the wrong type."""
     # `callable` is a file of this folder.
     if not builtins.callable(self.function):
       raise errors.UserError(
@@ -92,43 +92,43 @@ class FromElsewhere(Model):
       object.__setattr__(self, "code", self.function)
 
   def init(self, key: jax.Array) -> Any:
-    """The weights that it came with; `key` is not needed."""
+    """Return the weights that it came with; `key` is not needed."""
     del key
     return self.variables
 
   def _alternatives(self) -> tuple[dict[str, Any], ...]:
-    """How it could be called instead, the nearest first."""
+    """Return other ways to call it, the likeliest first."""
     return ({"channels_first": not self.channels_first},)
 
   def _advised(self, call: Callable[[Self], Any]) -> Any:
-    """What a call of it gives.
+    """Return the result of a call, or say how the call would succeed.
 
     Raises:
-      UserError: it fails, or its answer is refused, and called in another way
-        it would answer: says which.
+      UserError: the call fails, or its answer is refused, but another way to
+        call it works; the message says which.
       Exception: whatever else it raised.
     """
     try:
       return call(self)
-    except OSError:  # a service that is gone: no matter of how it is called
+    except OSError:  # a service cannot be reached
       raise
     except Exception as error:
       for change in self._alternatives():
-        if _answers(call, dataclasses.replace(self, **change)):
+        if _succeeds(call, dataclasses.replace(self, **change)):
           options = ", ".join(f"{key}={value}" for key, value in change.items())
           kind = "on_host" if self.on_host else "callable"
-          said = f"{self.name}: {errors.user_fault(error)}."
+          reason = f"{self.name}: {errors.user_fault(error)}."
           if isinstance(error, errors.UserError):
-            said = str(error)
+            reason = str(error)
           raise errors.UserError(
-            f"{said} It answers as it should with"
-            f" {options}: give that to its adapter, of a function"
-            f" adapters.get({kind!r})(function, spec, {options})."
+            f"{reason} It answers correctly with {options}: pass that to its"
+            f" adapter, for a function adapters.get({kind!r})(function, spec,"
+            f" {options})."
           ) from error
       raise
 
 
-class Adapted(FromElsewhere):
+class Adapted(ExternalModel):
   """A model that JAX traces: `function(variables, pixels)`.
 
   Pixels are float32 `[B, H, W, 3]`, preprocessed by the spec; detectors get
@@ -143,24 +143,24 @@ class Adapted(FromElsewhere):
     *,
     capture: Sequence[str] | None = None,
   ) -> Any:
-    """Logits of a batch; of detectors, detections.
+    """Compute the logits of a batch, or a detector's detections.
 
     Args:
       variables: usually `.variables`.
-      batch: `[B, H, W, 3]`, of clips `[B, T, H, W, 3]`; uint8 RGB in 0..255,
-        which is preprocessed first, or float pixels that already are. Of
-        detectors uint8 canvases.
-      sizes: of detectors int32 `[B, 2]`, the valid (height, width) of each
-        canvas; None: all of it.
-      capture: refused: it names no layers.
+      batch: `[B, H, W, 3]`, or clips `[B, T, H, W, 3]`; uint8 RGB in 0..255,
+        which is preprocessed first, or preprocessed float pixels. Detectors
+        take uint8 canvases.
+      sizes: the valid (height, width) of each canvas, int32 `[B, 2]`; for
+        detectors alone; None: the whole canvas.
+      capture: refused, since the model names no layers.
 
     Returns:
-      float32 `[B, num_classes]`; of detectors `boxes`, `scores`, `classes`,
+      float32 `[B, num_classes]`; for detectors `boxes`, `scores`, `classes`,
       `valid` and perhaps `masks`, see `models.detection.detector.Detector.apply`.
 
     Raises:
-      UserError: a batch that the spec does not fit, a function that JAX cannot
-        trace, or an answer of another shape or dtype.
+      UserError: the batch does not fit the spec, JAX cannot trace the function,
+        or its answer has another shape or dtype.
     """
     self.check_capture(capture)
     if self.kind == "detection":
@@ -174,20 +174,20 @@ class Adapted(FromElsewhere):
     return self._advised(lambda model: model._logits(variables, pixels))
 
   def _logits(self, variables: Any, pixels: jax.Array) -> jax.Array:
-    """Of preprocessed pixels, checked; `rows` at once."""
+    """Compute checked logits of preprocessed pixels, `rows` at a time."""
     if self.channels_first:
       pixels = jnp.moveaxis(pixels, -1, 1)
     count = len(pixels)
     if self.rows is None or self.rows == count:
-      return self._of_part(variables, pixels)
+      return self._part_logits(variables, pixels)
     parts = -(-count // self.rows)
-    # Repeated pictures, as blank ones might be what a model cannot scale.
+    # Padded with pictures of the batch: a model may be unable to scale blanks.
     places = np.arange(parts * self.rows) % count
     split = pixels[places].reshape(parts, self.rows, *pixels.shape[1:])
-    whole = jax.lax.map(lambda part: self._of_part(variables, part), split)
+    whole = jax.lax.map(lambda part: self._part_logits(variables, part), split)
     return whole.reshape(-1, *whole.shape[2:])[:count]
 
-  def _of_part(self, variables: Any, pixels: jax.Array) -> jax.Array:
+  def _part_logits(self, variables: Any, pixels: jax.Array) -> jax.Array:
     answer = self._called(variables, pixels)
     answer = answers.output_of(self.name, answer, self.output)
     return answers.logits(self.name, answer, len(pixels), self.spec.num_classes)
@@ -196,19 +196,19 @@ class Adapted(FromElsewhere):
     try:
       return self.function(variables, *batch)
     except Exception as error:
-      # Other frameworks raise what they like at an array without numbers.
+      # Other frameworks raise errors of their own at a traced array.
       if not (isinstance(error, _NOT_TRACEABLE) or "Tracer" in str(error)):
         raise
       raise errors.UserError(
-        f"{self.name} cannot be traced by JAX: {errors.user_fault(error)}. It is"
-        " made of numpy or of another framework, or asks for the numbers while"
-        " it is built. Wrap it with adapters.get('on_host')(function, spec),"
-        " which gives it uint8 numpy arrays."
+        f"{self.name} cannot be traced by JAX: {errors.user_fault(error)}. It uses"
+        " numpy or another framework, or depends on the numbers while it is"
+        " traced. Wrap it with adapters.get('on_host')(function, spec), which"
+        " passes it uint8 numpy arrays."
       ) from error
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class OnHost(FromElsewhere):
+class OnHost(ExternalModel):
   """A model that is a Python function of numpy arrays: `function(batch)`.
 
   The batch is uint8 `[B, H, W, 3]` (clips `[B, T, H, W, 3]`). Detectors get one
@@ -223,11 +223,11 @@ class OnHost(FromElsewhere):
 
   @property
   def on_host(self) -> bool:
-    """It is."""
+    """Whether the model runs outside JAX: True."""
     return True
 
   def with_fields(self, fields: Mapping[str, Any]) -> Self:
-    """As of any model, but refuses what the function would not see.
+    """Return a copy with these spec fields, as `Model.with_fields`.
 
     Raises:
       UserError: a field of the preprocessing, which the function does itself.
@@ -236,8 +236,8 @@ class OnHost(FromElsewhere):
     if unseen and not self.preprocessed:
       raise errors.UserError(
         f"{self.name} takes uint8 pixels and preprocesses them itself: spec."
-        f"{unseen[0]} would change nothing. Change your function, or make it one"
-        " of preprocessed pixels (preprocessed=True)."
+        f"{unseen[0]} would change nothing. Change your function, or let it take"
+        " preprocessed pixels (preprocessed=True)."
       )
     return super().with_fields(fields)
 
@@ -249,7 +249,7 @@ class OnHost(FromElsewhere):
     *,
     capture: Sequence[str] | None = None,
   ) -> Any:
-    """As `Adapted.apply`, in numpy, of uint8 alone."""
+    """Compute what `Adapted.apply` does, in numpy and from uint8 pixels alone."""
     del variables
     self.check_capture(capture)
     images = arguments.numpy_batch(self.name, batch)
@@ -269,7 +269,7 @@ class OnHost(FromElsewhere):
     )
 
   def _logits(self, images: np.ndarray) -> np.ndarray:
-    """Of uint8 pixels, checked; `rows` at once."""
+    """Compute checked logits of uint8 pixels, `rows` at a time."""
     pixels = (
       self.spec.normalize_on_host(images) if self.preprocessed else images
     )
@@ -277,12 +277,12 @@ class OnHost(FromElsewhere):
       pixels = np.ascontiguousarray(np.moveaxis(pixels, -1, 1))
     count = len(pixels)
     if self.rows is None or self.rows == count:
-      return self._of_part(pixels)
+      return self._part_logits(pixels)
     places = np.arange(-(-count // self.rows) * self.rows) % count
     parts = places.reshape(-1, self.rows)
-    return np.concatenate([self._of_part(pixels[p]) for p in parts])[:count]
+    return np.concatenate([self._part_logits(pixels[p]) for p in parts])[:count]
 
-  def _of_part(self, pixels: np.ndarray) -> np.ndarray:
+  def _part_logits(self, pixels: np.ndarray) -> np.ndarray:
     answer = self.function(pixels)
     answer = answers.output_of(self.name, answer, self.output)
     return answers.numpy_logits(
@@ -290,41 +290,39 @@ class OnHost(FromElsewhere):
     )
 
 
-def _answers(call: Callable[[Any], Any], model: FromElsewhere) -> bool:
-  """Whether a model that is called otherwise answers as it should."""
+def _succeeds(call: Callable[[Any], Any], model: ExternalModel) -> bool:
   try:
     call(model)
-  except Exception:  # a guess that did not fit: the first error is said
+  except Exception:  # a wrong guess: the first error is reported
     return False
   return True
 
 
 @contextlib.contextmanager
 def reading_model(path: str | os.PathLike, what: str) -> Iterator[str]:
-  """Turns what a package says of a file that it cannot read into words.
-
-  Gives where it lies on this machine: a model in a bucket is copied.
+  """Yield the local path of a model, which is copied if it lies in a bucket.
 
   Args:
-    path: of a model that somebody else wrote.
-    what: it should be, e.g. `an ONNX model`.
+    path: path of a model that somebody else wrote.
+    what: the expected kind of file, e.g. `an ONNX model`.
 
   Raises:
-    UserError: begins with the path.
+    UserError: the file does not exist, or the block failed to read it; the
+      message begins with the path.
   """
   if not isinstance(path, (str, os.PathLike)):
     raise errors.UserError(
       f"Got a {type(path).__name__}, expected the path of {what}."
     )
   if not paths.parse(path).exists():
-    raise errors.UserError(f"{path}: there is nothing, expected {what}.")
-  with in_words(path, what), paths.local_copy(path) as place:
+    raise errors.UserError(f"{path}: no such file, expected {what}.")
+  with refusing(path, what), paths.local_copy(path) as place:
     yield place
 
 
 @contextlib.contextmanager
-def in_words(path: str | os.PathLike, what: str) -> Iterator[None]:
-  """As `reading_model`, of what is done with a model that was read."""
+def refusing(path: str | os.PathLike, what: str) -> Iterator[None]:
+  """Turn any error of the block into a refusal that begins with the path."""
   try:
     yield
   except errors.UserError as error:
@@ -339,19 +337,19 @@ def in_words(path: str | os.PathLike, what: str) -> Iterator[None]:
 
 
 def names() -> tuple[str, ...]:
-  """The kinds of models that can be brought."""
+  """Return the kinds of models that there are adapters for."""
   kinds = (m.name for m in pkgutil.iter_modules(__path__) if not m.ispkg)
   return tuple(sorted(kinds))
 
 
 def get(kind: str) -> Callable[..., Model]:
-  """The `adapt` function of a kind: `(thing, spec, *, name, ...) -> model`.
+  """Return the `adapt` function of a kind: `(thing, spec, *, name, …) -> model`.
 
-  Where the spec of a classifier says nothing of its classes, the model has as many
-  as it answers with.
+  If a classifier's spec does not state its classes, they are counted from the
+  model's answer.
 
   Raises:
-    UserError: an unknown kind.
+    UserError: the kind is unknown.
   """
   if kind not in names():
     raise errors.unknown_error("kind of adapter", kind, names())
@@ -361,11 +359,11 @@ def get(kind: str) -> Callable[..., Model]:
 
   @functools.wraps(adapt)
   def adapted(thing: Any, spec: Any, *args: Any, **options: Any) -> Model:
-    if not _is_silent(spec):
+    if not _lacks_classes(spec):
       return adapt(thing, spec, *args, **options)
     try:
       model = adapt(thing, spec, *args, **options)
-      count = _answered(model)
+      count = _count_classes(model)
     except errors.UserError as error:
       count = answers.class_count(error)
       if count is None:
@@ -377,8 +375,8 @@ def get(kind: str) -> Callable[..., Model]:
   return errors.without_traceback(adapted)
 
 
-def _is_silent(spec: Any) -> bool:
-  """Whether a classifier's spec says nothing of its classes."""
+def _lacks_classes(spec: Any) -> bool:
+  """Return whether a classifier's spec does not state its classes."""
   if not isinstance(spec, ModelSpec) or isinstance(spec, DetectorSpec):
     return False
   usual = type(spec)
@@ -388,8 +386,8 @@ def _is_silent(spec: Any) -> bool:
   )
 
 
-def _answered(model: Model) -> int | None:
-  """How many classes a model answers with; None where it does not answer."""
+def _count_classes(model: Model) -> int | None:
+  """Return the number of classes of a model's answer; None if it fails."""
   side = model.spec.fixed_px or model.spec.usual_px
   pictures = np.zeros(model.spec.batch_shape(_ROWS, side), np.uint8)
   variables = getattr(model, "variables", None)
@@ -397,5 +395,5 @@ def _answered(model: Model) -> int | None:
     if model.on_host:
       return len(model.apply(variables, pictures)[0])
     return jax.eval_shape(model.apply, variables, pictures).shape[1]
-  except Exception as error:  # the probe before a run says it
+  except Exception as error:  # the probe before a run reports it
     return answers.class_count(error)

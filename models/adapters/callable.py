@@ -20,25 +20,25 @@ def adapt(
   output: str | int | None = None,
   rows: int | None = None,
 ) -> Adapted:
-  """Wraps `function(batch) -> logits`, or a detector's function.
+  """Wrap `function(batch) -> logits`, or a detector's function.
 
   Args:
-    function: made of jax operations. float32 `[B, H, W, 3]`, preprocessed as
-      the spec says -> `[B, classes]`; of a `VideoSpec`, clips `[B, T, H, W,
-      3]`. Of a `DetectorSpec` it is given (images uint8 `[B, H, W, 3]` RGB on
-      canvases, sizes int32 `[B, 2]`, the valid (height, width) of each) and
-      answers with `boxes` float32 `[B, N, 4]` (x1, y1, x2, y2 in px of the
-      canvas), `scores` float32 `[B, N]`, `classes` int32 `[B, N]` in
-      0..num_classes-1, `valid` bool `[B, N]`, and where it makes them `masks`
-      float32 `[B, N, M, M]`, chances within each box.
-    spec: what it expects and answers.
-    name: what reports call it.
-    channels_first: give it `[B, 3, H, W]`.
-    output: which of several outputs are the logits.
-    rows: give it so many inputs at once, always; the last are padded.
+    function: made of jax operations. It maps float32 `[B, H, W, 3]`,
+      preprocessed by the spec, to `[B, classes]`; with a `VideoSpec` it takes
+      clips `[B, T, H, W, 3]`. With a `DetectorSpec` it takes images (uint8
+      `[B, H, W, 3]` RGB on canvases) and sizes (int32 `[B, 2]`, the valid
+      height and width of each), and returns `boxes` float32 `[B, N, 4]` (x1,
+      y1, x2, y2 in px of the canvas), `scores` float32 `[B, N]`, `classes`
+      int32 `[B, N]` in 0..num_classes-1, `valid` bool `[B, N]`, and optionally
+      `masks` float32 `[B, N, M, M]`, probabilities within each box.
+    spec: its preprocessing and labels.
+    name: name in reports.
+    channels_first: whether it takes `[B, 3, H, W]`.
+    output: key or index of the output that holds the logits.
+    rows: the only batch size that it takes; the last batch is padded.
 
   Raises:
-    UserError: not callable, or no spec.
+    UserError: `function` is not callable, or `spec` is not a spec.
   """
   if not callable(function):
     raise errors.UserError(

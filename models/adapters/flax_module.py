@@ -10,7 +10,7 @@ from models.adapters import Adapted
 from models.spec import Spec
 from robust_tfds import errors
 
-# What a linen module raises that moves statistics, or asks for keys of dropout.
+# The errors of a linen module that updates statistics or draws dropout.
 _TRAINING = (
   flax_errors.ModifyScopeVariableError,
   flax_errors.InvalidRngError,
@@ -27,23 +27,21 @@ def adapt(
   output: str | int | None = None,
   **options: Any,
 ) -> Adapted:
-  """Wraps a module that maps preprocessed pictures to logits.
+  """Wrap a module that maps preprocessed pictures to logits.
 
   Args:
     module: a linen module, or an nnx module (which carries its variables).
-    spec: what it expects and answers.
-    variables: of the linen module, as `module.init` returns them.
-    name: what reports call it; the class's name by default.
+    spec: its preprocessing and labels.
+    variables: the linen module's variables, as `module.init` returns them.
+    name: name in reports; the class's name by default.
     channels_first: whether it takes `[B, 3, H, W]`.
-    output: which of several outputs are the logits.
-    **options: for every call, e.g. `train=False`: what its `__call__` asks for
-      beside the batch. An nnx module that asks for nothing is brought to
-      evaluation by `module.eval()` before.
+    output: key or index of the output that holds the logits.
+    **options: further arguments of every call, e.g. `train=False`. Call
+      `module.eval()` first on an nnx module that needs none.
 
   Raises:
-    UserError: not a Flax module.
-    UserError: a linen module without variables, or an nnx module with them.
-    UserError: an nnx module in train mode.
+    UserError: `module` is no Flax module, a linen module without variables, an
+      nnx module with them, or in train mode.
   """
   name = name or type(module).__name__
   layout: dict[str, Any] = {"channels_first": channels_first, "output": output}
@@ -59,9 +57,10 @@ def adapt(
         return module.apply(variables, batch, **options)
       except _TRAINING as error:
         raise errors.UserError(
-          f"{name} is in train mode: {errors.user_fault(error)}. Give the adapter"
-          " what the module's `__call__` takes for evaluation, e.g."
-          " `train=False` (`use_running_average=True`, `deterministic=True`)."
+          f"{name} is in train mode: {errors.user_fault(error)}. Pass the adapter"
+          " the arguments that the module's `__call__` takes for evaluation,"
+          " e.g. `train=False` (`use_running_average=True`,"
+          " `deterministic=True`)."
         ) from error
 
     return Adapted(name, spec, forward, variables, code=type(module), **layout)
@@ -75,7 +74,7 @@ def adapt(
     )
   if not options:
     _check_evaluation(name, module)
-  # Keys of dropout are no weights: nothing draws in evaluation.
+  # Dropout's keys are no weights: nothing is drawn in evaluation.
   graph, *states = nnx.split(module, nnx.RngState, ...)
   keys, state = states
 
@@ -87,7 +86,7 @@ def adapt(
 
 
 def _check_evaluation(name: str, module: nnx.Module) -> None:
-  """Refuse layers that would use their neighbours in a batch, or chance."""
+  """Refuse layers that depend on the rest of the batch, or on chance."""
   for path, layer in nnx.iter_modules(module):
     where = ".".join(map(str, path)) or "it"
     if isinstance(layer, nnx.BatchNorm) and not layer.use_running_average:
@@ -102,5 +101,5 @@ def _check_evaluation(name: str, module: nnx.Module) -> None:
       continue
     raise errors.UserError(
       f"{name} is in train mode, as nnx modules are by default: {reason}. Call"
-      " module.eval() before you give it to the adapter."
+      " module.eval() before you pass it to the adapter."
     )

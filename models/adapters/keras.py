@@ -22,21 +22,21 @@ def adapt(
   channels_first: bool = False,
   output: str | int | None = None,
 ) -> Adapted:
-  """Wraps a Keras model, or the `.keras` file of one.
+  """Wrap a Keras model, or the `.keras` file of one.
 
-  It is called with `training=False`: nothing has to be said about dropout and
-  batch norms.
+  It is called with `training=False`, so dropout and batch norms need no
+  setting.
 
   Args:
     model: a `keras.Model`, or a path; files are read in safe mode, so layers
       with code in them are refused.
-    spec: what it expects and answers. Many Keras models rescale pixels
+    spec: its preprocessing and labels. Many Keras models rescale pixels
       themselves: then scale, mean and std are 1, 0 and 1. Those of
-      `keras.applications` answer with chances unless they were built with
+      `keras.applications` return probabilities unless they were built with
       `classifier_activation=None`.
-    name: what reports call it; the model's name by default.
+    name: name in reports; the model's name by default.
     channels_first: whether it takes `[B, 3, H, W]`.
-    output: which of several outputs are the logits.
+    output: key or index of the output that holds the logits.
 
   Raises:
     ImportError: Keras 3 is not installed.
@@ -63,16 +63,13 @@ def adapt(
       f"Got a {type(model).__name__}, expected a keras.Model or the path of one."
     )
 
-  def value(variables: Any) -> list:
-    return [v.value for v in variables]
-
   def run(variables: Any, batch: Any) -> Any:
     trained, fixed = variables
     return model.stateless_call(trained, fixed, batch, training=False)[0]
 
-  weights = (
-    value(model.trainable_variables),
-    value(model.non_trainable_variables),
+  weights = tuple(
+    [v.value for v in group]
+    for group in (model.trainable_variables, model.non_trainable_variables)
   )
   return Adapted(
     name or model.name,

@@ -22,27 +22,28 @@ def adapt(
   output: str | int | None = None,
   rows: int | None = None,
 ) -> OnHost:
-  """Wraps `function(batch) -> logits`, or a detector's function of a picture.
+  """Wrap `function(batch) -> logits`, or a detector's function of a picture.
 
-  It is called in one thread, in the order of the data, while the devices make
-  the next batch. Batches have one size.
+  It is called in one thread, in the order of the data, while the devices
+  prepare the next batch. All batches have the same size.
 
   Args:
-    function: uint8 `[B, H, W, 3]` RGB -> float `[B, classes]`, larger for
-      likelier classes; of a `VideoSpec` clips `[B, T, H, W, 3]`. Of a
-      `DetectorSpec` one uint8 picture `[h, w, 3]` of its own size -> a dict of
-      `boxes` `[n, 4]` (x1, y1, x2, y2 in px), `scores` `[n]` and `classes`
-      `[n]` in 0..num_classes-1; n may differ from picture to picture and be 0,
-      and of more than `spec.detections` the best are taken.
-    spec: what it expects and answers.
-    name: what reports call it.
-    preprocessed: give it float32 pixels as the spec says, not uint8.
-    channels_first: give it `[B, 3, H, W]`.
-    output: which of several outputs are the logits.
-    rows: give it so many inputs at once, always; the last are padded.
+    function: maps uint8 `[B, H, W, 3]` RGB to float `[B, classes]`, larger for
+      likelier classes; with a `VideoSpec` it takes clips `[B, T, H, W, 3]`.
+      With a `DetectorSpec` it maps one uint8 picture `[h, w, 3]` of its own
+      size to a dict of `boxes` `[n, 4]` (x1, y1, x2, y2 in px), `scores` `[n]`
+      and `classes` `[n]` in 0..num_classes-1; n may differ from picture to
+      picture and be 0. At most the best `spec.detections` are kept.
+    spec: its preprocessing and labels.
+    name: name in reports.
+    preprocessed: whether it takes float32 pixels, preprocessed by the spec,
+      instead of uint8.
+    channels_first: whether it takes `[B, 3, H, W]`.
+    output: key or index of the output that holds the logits.
+    rows: the only batch size that it takes; the last batch is padded.
 
   Raises:
-    UserError: not callable, or no spec.
+    UserError: `function` is not callable, or `spec` is not a spec.
   """
   return OnHost(
     name,

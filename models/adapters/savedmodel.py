@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from typing import Any
 
 from models import adapters
-from models.adapters import FromElsewhere
-from models.adapters.tensorflow_graph import routes
-from models.checks import agreement, answers
+from models.adapters import ExternalModel, routes
+from models.adapters.routes import tensorflow_graph
+from models.checks import answers
 from models.spec import ModelSpec
 from robust_tfds import errors
 from robust_tfds.storage import paths
@@ -26,27 +26,28 @@ def adapt(
   signature: str = "serving_default",
   output: str = "",
   channels_first: bool = False,
-) -> FromElsewhere:
-  """Wraps a signature of a SavedModel.
+) -> ExternalModel:
+  """Wrap a signature of a SavedModel.
 
   Args:
     path: the SavedModel's folder.
-    spec: what it expects and answers.
-    name: what reports call it.
+    spec: its preprocessing and labels.
+    name: name in reports.
     route: `traced` runs it in JAX, sharded; `host` in TensorFlow; `auto` is
-      traced where tf2jax knows all operators and two seeded inputs get
+      traced if tf2jax knows all operators and two seeded inputs get
       TensorFlow's logits to 1e-5 of their scale. `Model.route` says which.
-    signature: which signature to call; it takes one batch of pictures.
-    output: which of its outputs are the logits; needed if there are several.
+    signature: the signature to call; it takes one batch of pictures.
+    output: name of the output that holds the logits; needed if there are
+      several.
     channels_first: whether it takes `[B, 3, H, W]`.
 
   Raises:
     ImportError: TensorFlow or tf2jax is not installed.
-    UserError: no such signature or output, a damaged model, or `traced` where
-      JAX lacks an operator.
+    UserError: there is no such signature or output, the model is damaged, or
+      `route` is `traced` and JAX lacks an operator.
   """
-  agreement.check_route(route)
-  tf = routes.tensorflow("A SavedModel")
+  routes.check_route(route)
+  tf = tensorflow_graph.tensorflow("A SavedModel")
   with adapters.reading_model(path, "a SavedModel (a folder)") as place:
     loaded = tf.saved_model.load(place)
     files = _hashes(place)
@@ -67,26 +68,26 @@ def adapt(
       f"{path} has no output {output!r}; it has {outputs}."
     )
   shape = inputs[key].shape
-  return routes.adapted(
+  return tensorflow_graph.adapted(
     lambda batch: function(**{key: batch})[output],
     spec,
     name=name,
     route=route,
     rows=shape[0] if shape.rank else None,
     channels_first=channels_first,
-    code=routes,
+    code=tensorflow_graph,
     program=f"{signature} {output} {files}",
   )
 
 
 def _hashes(folder: str) -> str:
-  """Of all files of a model, by their names."""
+  """Return the sha256 of all files of a model, by their names."""
   files = sorted(paths.files_below(folder))
   return " ".join(f"{below} {paths.sha256(whole)}" for below, whole in files)
 
 
 def _only(names: Iterable[str], what: str, path: Any) -> str:
-  """The name, where there is no other."""
+  """Return the only name."""
   listed = tuple(names)
   if len(listed) != 1:
     raise errors.UserError(

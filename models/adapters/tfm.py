@@ -8,9 +8,8 @@ brings tf-models-official itself.
 from collections.abc import Callable
 from typing import Any
 
-from models.adapters import FromElsewhere, OnHost
-from models.adapters.tensorflow_graph import routes
-from models.checks import agreement
+from models.adapters import ExternalModel, OnHost, routes
+from models.adapters.routes import tensorflow_graph
 from models.detection import label_ids, tensorflow_module
 from models.detection.spec import DetectorSpec
 from models.spec import ModelSpec
@@ -27,38 +26,41 @@ def adapt(
   output: str | int | None = None,
   labels: label_ids.Labels | None = None,
   **options: Any,
-) -> FromElsewhere:
-  """Wraps `model(batch, **options) -> logits` of TensorFlow.
+) -> ExternalModel:
+  """Wrap `model(batch, **options) -> logits` of TensorFlow.
 
   Args:
-    model: a tf.function, tf.Module or TensorFlow Keras model; float32 `[B, H,
-      W, 3]` -> `[B, classes]`; of a `VideoSpec` clips `[B, T, H, W, 3]`; of a
-      `DetectorSpec` see `models.detection.tensorflow_module`.
-    spec: what it expects and answers.
-    name: what reports call it.
+    model: a tf.function, tf.Module or TensorFlow Keras model; it maps float32
+      `[B, H, W, 3]` to `[B, classes]`; with a `VideoSpec` it takes clips `[B,
+      T, H, W, 3]`; for a `DetectorSpec` see
+      `models.detection.tensorflow_module`.
+    spec: its preprocessing and labels.
+    name: name in reports.
     route: `traced` runs it in JAX, sharded; `host` in TensorFlow; `auto` is
-      traced where tf2jax knows all operators and two seeded inputs get
+      traced if tf2jax knows all operators and two seeded inputs get
       TensorFlow's logits to 1e-5 of their scale. `Model.route` says which.
     channels_first: whether it takes `[B, 3, H, W]`.
-    output: which of several outputs are the logits.
-    labels: of detectors what their label ids stand for: `from_zero`,
-      `from_one`, `coco91`, or a dict of label id to class.
-    **options: for every call, e.g. `training=False`, which Keras models need.
+    output: key or index of the output that holds the logits.
+    labels: meaning of a detector's label ids: `from_zero`, `from_one`,
+      `coco91`, or a dict of label id to class.
+    **options: further arguments of every call, e.g. `training=False`, which
+      Keras models need.
 
   Raises:
     ImportError: TensorFlow or tf2jax is not installed.
-    UserError: not callable, or `traced` where that cannot be.
+    UserError: `model` is not callable, or `route` is `traced` and it cannot be
+      traced.
   """
-  agreement.check_route(route)
+  routes.check_route(route)
   if isinstance(spec, DetectorSpec):
     return _detector(model, spec, name, route, labels, options)
-  routes.tensorflow("A TensorFlow model")
+  tensorflow_graph.tensorflow("A TensorFlow model")
   if not callable(model):
     raise errors.UserError(
       f"{name}: got a {type(model).__name__}, expected a function or model of"
       " TensorFlow."
     )
-  return routes.adapted(
+  return tensorflow_graph.adapted(
     lambda batch: model(batch, **options),
     spec,
     name=name,
@@ -77,7 +79,7 @@ def _detector(
   labels: label_ids.Labels | None,
   options: dict[str, Any],
 ) -> OnHost:
-  """TensorFlow's suppression of boxes has no shape that JAX could trace."""
+  # TensorFlow's suppression of boxes has no shape that JAX could trace.
   if route == "traced":
     raise errors.UserError(
       f"{name}: detectors of TensorFlow run on the host: leave route out."

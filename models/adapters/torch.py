@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 import jax
 import numpy as np
 
-from models.adapters import Adapted, OnHost
+from models.adapters import Adapted, OnHost, routes
 from models.adapters.onnx_graph import graph
 from models.adapters.torch_graph import export, modules
-from models.checks import agreement, answers
+from models.checks import answers
 from models.detection import label_ids, torch_module
 from models.detection.spec import DetectorSpec
 from models.model import Model
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
   import torch
 
 _DTYPES = ("float32", "bfloat16")
-PROBE_ROWS = (3, 1)  # neither is the number that the graph is exported with
 _EXPORT_ROWS = 2
+PROBE_ROWS = (3, 1)  # other batch sizes than the exported one
 
 Output = str | int | None
 
@@ -46,32 +46,32 @@ def adapt(
   dtype: str = "float32",
   labels: label_ids.Labels | None = None,
 ) -> Model:
-  """Wraps a module that maps preprocessed pictures to logits.
+  """Wrap a module that maps preprocessed pictures to logits.
 
   Args:
     net: a `torch.nn.Module` in evaluation mode; or a
       `torch.export.ExportedProgram`, or a `torch.jit.ScriptModule` (host route
       alone).
-    spec: what it expects and answers. Of a `DetectorSpec` the module is a
-      detector of torchvision or of `transformers`, and runs on the host, see
+    spec: its preprocessing and labels. With a `DetectorSpec` the module is a
+      detector of torchvision or `transformers`, and runs on the host, see
       `models.detection.torch_module`.
-    name: what reports call it; the class's name by default.
-    route: `traced`: JAX computes it, and what cannot be is refused; `host`:
-      torch does, one batch after the other; `auto`: traced where all operators
-      are known and a probe of both agrees to 1e-5 of the logits' scale, else
-      host. `Model.route` says which, and why.
+    name: name in reports; the class's name by default.
+    route: `traced`: JAX computes it, or it is refused; `host`: torch computes
+      batch by batch; `auto`: traced if all operators are known and a probe of
+      both agrees to 1e-5 of the logits' scale, else host. `Model.route` says
+      which, and why.
     channels_first: whether it takes `[B, 3, H, W]`, clips as `[B, 3, T, H, W]`.
-    output: which of several outputs are the logits: the key of a dict, the
-      field of a dataclass, the place in a tuple; None: `logits`, as of Hugging
-      Face's, or there is one.
+    output: the output that holds the logits: the key of a dict, the field of a
+      dataclass, the index in a tuple; None: `logits`, as Hugging Face's models
+      name it, or the only output.
     dtype: `bfloat16` multiplies matrices in bfloat16.
-    labels: of detectors, what their label ids stand for: `from_zero`,
-      `from_one`, `coco91` or a dict of label id to class.
+    labels: meaning of a detector's label ids: `from_zero`, `from_one`, `coco91`
+      or a dict of label id to class.
 
   Raises:
     ImportError: torch is not installed.
-    UserError: no module, one in train mode, answers of another shape than the
-      spec's classes; `traced` where that cannot be.
+    UserError: `net` is no module, or in train mode; its answer does not have
+      the spec's classes; or `route` is `traced` and it cannot be traced.
   """
   try:
     import torch
@@ -79,7 +79,7 @@ def adapt(
     raise errors.missing_package_error(
       "torch", "torch", "A torch module"
     ) from error
-  agreement.check_route(route)
+  routes.check_route(route)
   if dtype not in _DTYPES:
     raise errors.unknown_error("dtype", dtype, _DTYPES)
   modules.check(net)
@@ -88,7 +88,7 @@ def adapt(
     if route == "traced":
       raise errors.UserError(
         f"{type(net).__name__} is a detector, which runs picture by picture on"
-        " the host: leave route='traced' out."
+        " the host: leave out route='traced'."
       )
     return _detector(net, spec, name or type(net).__name__, labels)
   rows = None
@@ -97,7 +97,7 @@ def adapt(
   host = OnHost(
     name or type(net).__name__,
     spec,
-    _on_host(net, "float32"),
+    _numpy_function(net, "float32"),
     variables=_state(net),
     rows=rows,
     channels_first=channels_first,
@@ -110,10 +110,9 @@ def adapt(
   if output is None and rows is None:
     host = dataclasses.replace(host, output=_usual_output(host))
   answered = {
-    rows: host.apply(None, agreement.pictures(spec, rows))
-    for rows in PROBE_ROWS
+    rows: host.apply(None, routes.pictures(spec, rows)) for rows in PROBE_ROWS
   }
-  low = dataclasses.replace(host, function=_on_host(net, dtype))
+  low = dataclasses.replace(host, function=_numpy_function(net, dtype))
   if route == "host":
     return low
   try:
@@ -129,7 +128,6 @@ def adapt(
 def _detector(
   net: Any, spec: DetectorSpec, name: str, labels: label_ids.Labels | None
 ) -> OnHost:
-  """A detector on the host."""
   return OnHost(
     name,
     spec,
@@ -142,20 +140,20 @@ def _detector(
 
 
 def _usual_output(host: OnHost) -> str | None:
-  """`logits`, where that is one of several named outputs."""
-  shown = host.spec.normalize_on_host(agreement.pictures(host.spec, 1))
+  """Return `logits` if that is one of several named outputs, else None."""
+  shown = host.spec.normalize_on_host(routes.pictures(host.spec, 1))
   if host.channels_first:
     shown = np.ascontiguousarray(np.moveaxis(shown, -1, 1))
   try:
     answer = host.function(shown)
-  except errors.UserError:  # `apply` says how it is called instead
+  except errors.UserError:  # `apply` says how to call it instead
     return None
   is_named = isinstance(answer, Mapping) and answers.LOGITS in answer
   return answers.LOGITS if is_named else None
 
 
 def _state(net: Any) -> dict[str, np.ndarray]:
-  """A module's numbers by name: the record of which weights it has."""
+  """Return a module's arrays by name, as a record of its weights."""
   import torch
 
   arrays = {}
@@ -166,8 +164,8 @@ def _state(net: Any) -> dict[str, np.ndarray]:
   return arrays
 
 
-def _on_host(net: Any, dtype: str) -> Callable[[np.ndarray], Any]:
-  """Preprocessed float32 pixels -> the module's answer, in numpy."""
+def _numpy_function(net: Any, dtype: str) -> Callable[[np.ndarray], Any]:
+  """Return a function from preprocessed float32 pixels to the module's answer."""
   import torch
 
   device, kind = modules.place(net)
@@ -184,8 +182,8 @@ def _on_host(net: Any, dtype: str) -> Callable[[np.ndarray], Any]:
     except Exception as error:  # whatever the module's own code raises
       raise errors.UserError(
         f"{type(net).__name__} fails on pixels of shape {batch.shape}:"
-        f" {errors.user_fault(error)} Its spec and channels_first= say what it is"
-        " given."
+        f" {errors.user_fault(error)} Its spec and channels_first= determine the"
+        " shape."
       ) from error
     return modules.plain(given, _numpy)
 
@@ -193,7 +191,7 @@ def _on_host(net: Any, dtype: str) -> Callable[[np.ndarray], Any]:
 
 
 def _numpy(tensor: torch.Tensor) -> np.ndarray:
-  """On the host; real numbers of any precision as float32."""
+  """Return a tensor as a numpy array, floats of any precision as float32."""
   tensor = tensor.detach().cpu()
   tensor = tensor.float() if tensor.dtype.is_floating_point else tensor
   array: np.ndarray = tensor.numpy()
@@ -207,22 +205,22 @@ def _traced(
   dtype: str,
   answered: Mapping[int, np.ndarray],
 ) -> Adapted:
-  """The module as a program of JAX.
+  """Return the module as a program of JAX.
 
   Args:
     net: the module.
     spec: its spec.
-    host: it on the host.
-    dtype: in which matrices are multiplied.
-    answered: rows of a batch of the probe -> the module's answer.
+    host: the model of the host route.
+    dtype: dtype in which matrices are multiplied.
+    answered: the module's answers by the number of rows in a probe.
 
   Raises:
-    UserError: why it cannot be.
+    UserError: it cannot be traced; the message says why.
   """
   reason = modules.obstacle(net)
   if reason:
     raise errors.UserError(f"{reason}.")
-  forward = _Forward(net, _shape(spec, host), host.output)
+  forward = _Forward(net, _export_shape(spec, host), host.output)
   model = Adapted(
     host.name,
     spec,
@@ -234,12 +232,11 @@ def _traced(
     route="traced",
     program=f"{dtype}\n{forward.main.text()}",
   )
-  agreement.check(model, answered)
-  return dataclasses.replace(model, function=forward.in_dtype(dtype))
+  routes.check_agreement(model, answered)
+  return dataclasses.replace(model, function=forward.cast(dtype))
 
 
-def _shape(spec: Spec, host: OnHost) -> tuple[int, ...]:
-  """Of the batch that a module is exported with."""
+def _export_shape(spec: Spec, host: OnHost) -> tuple[int, ...]:
   shape = spec.batch_shape(host.rows or _EXPORT_ROWS, spec.input_px)
   if host.channels_first:
     return (shape[0], shape[-1], *shape[1:-1])
@@ -247,23 +244,13 @@ def _shape(spec: Spec, host: OnHost) -> tuple[int, ...]:
 
 
 class _Forward:
-  """A traced module: `(variables, pixels)` -> logits.
+  """A traced module: a function from `(variables, pixels)` to logits.
 
-  Pictures of another size than the spec's have a program of their own, which is
-  exported when they are first traced.
+  A program is exported for each size of pictures when they are first traced.
   """
 
   def __init__(self, net: Any, shape: tuple[int, ...], output: Output):
-    """Exports the program for the spec's pictures.
-
-    Args:
-      net: the module.
-      shape: of a batch of the spec's pictures, as the module takes it.
-      output: which of its outputs are the logits.
-
-    Raises:
-      UserError: it cannot be exported, or has unknown operators.
-    """
+    """Export the program for the spec's pictures: batches of this shape."""
     self._net = net
     self._output = output
     self._dtype = "float32"
@@ -272,21 +259,21 @@ class _Forward:
     self.main = export.read(exported)
     self._programs = {shape[1:]: self.main}
 
-  def in_dtype(self, dtype: str) -> _Forward:
-    """The same with matrices multiplied in another dtype."""
+  def cast(self, dtype: str) -> _Forward:
+    """Return a copy that multiplies matrices in another dtype."""
     other = copy.copy(self)
     other._dtype = dtype
     return other
 
   def __call__(self, variables: Any, pixels: jax.Array) -> Any:
-    """What the module answers."""
+    """Compute the module's answer."""
     size = pixels.shape[1:]
     if size not in self._programs:
-      self._programs[size] = self._of_size((_EXPORT_ROWS, *size))
+      self._programs[size] = self._resized((_EXPORT_ROWS, *size))
     return self._programs[size](variables, pixels, self._dtype)
 
-  def _of_size(self, shape: tuple[int, ...]) -> graph.Program:
-    """The program of other pictures, with the module's weights alone free."""
+  def _resized(self, shape: tuple[int, ...]) -> graph.Program:
+    """Return the program for another size, whose variables are the weights."""
     program = export.read(export.export(self._net, shape, self._output))
     own = modules.state(self._net)
-    return program.with_constants(n for n in program.variables if n not in own)
+    return program.fix(n for n in program.variables if n not in own)

@@ -23,29 +23,29 @@ _DETECTION: dict[str, tuple[tuple[int, ...], Any]] = {
   "valid": ((), jnp.bool_),
 }
 
-LOGITS = "logits"  # the output that is taken where none is named
+LOGITS = "logits"  # the output that is taken if none is named
 
 _FACTORY = (
-  " What builds a model is called without arguments: name a function that gives"
-  " them, def build_mine(): return build(...)."
+  " A function that builds a model is called without arguments: name one that"
+  " passes them, def build_mine(): return build(...)."
 )
 
 
 class ClassCountError(errors.UserError):
-  """Logits of another number of classes than the spec's, of the right shape else.
+  """The error for logits that differ from the spec in the number of classes only.
 
   Attributes:
-    classes: that the model answers with.
+    classes: number of classes of the model's answer.
   """
 
-  def __init__(self, words: str, classes: int):
-    """`words` are the refusal."""
-    super().__init__(words)
+  def __init__(self, text: str, classes: int):
+    """Create the error with its message."""
+    super().__init__(text)
     self.classes = classes
 
 
 def class_count(error: BaseException | None) -> int | None:
-  """The classes of a `ClassCountError` that an error is, or was raised from."""
+  """Return the classes of a `ClassCountError` in the causes of an error."""
   while error:
     if isinstance(error, ClassCountError):
       return error.classes
@@ -69,8 +69,8 @@ def check(
     UserError: see `logits` and `detections`.
   """
   if spec.kind != "detection":
-    of_kind = numpy_logits if on_host else logits
-    return of_kind(name, answer, rows, spec.num_classes)
+    checked_logits = numpy_logits if on_host else logits
+    return checked_logits(name, answer, rows, spec.num_classes)
   arrays = detections(name, answer, rows)
   return jax.tree.map(np.asarray, arrays) if on_host else arrays
 
@@ -82,8 +82,8 @@ def output_of(name: str, answer: Any, output: str | int | None) -> Any:
     name: name of the model, for errors.
     answer: an array, or lists of numbers; or a mapping, tuple or list of
       several arrays.
-    output: a key or a place; None: `logits`, as Hugging Face's models call
-      them, or there is one.
+    output: a key or an index; None: `logits`, as Hugging Face's models name it,
+      or the only output.
 
   Raises:
     UserError: there are several outputs and none is named, or none has this
@@ -99,8 +99,8 @@ def output_of(name: str, answer: Any, output: str | int | None) -> Any:
     return answer
   else:
     raise errors.UserError(
-      f"{name} answered with one {type(answer).__name__}, and output={output!r}"
-      " was named: leave it out."
+      f"{name} answered with one {type(answer).__name__}, got"
+      f" output={output!r}: leave it out."
     )
   if output in known:
     return answer[output]
@@ -111,8 +111,8 @@ def output_of(name: str, answer: Any, output: str | int | None) -> Any:
   got = "none was named" if output is None else f"got output={output!r}"
   raise errors.UserError(
     f"{name} answered with a {type(answer).__name__} of the outputs"
-    f" {', '.join(map(repr, known))}, and {got}: say which are the logits, e.g."
-    f" output={known[0]!r}."
+    f" {', '.join(map(repr, known))}, and {got}: name the one that holds the"
+    f" logits, e.g. output={known[0]!r}."
   )
 
 

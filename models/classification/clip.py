@@ -223,7 +223,7 @@ class Network(nnx.Module):
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """Map `[B, side, side, 3]` to logits `[B, num_classes]`."""
-    x = vit.with_tokens(self.patch_embed(x), self.cls_token)
+    x = vit.prepend_tokens(self.patch_embed(x), self.cls_token)
     x = self.norm_pre(x + self.pos_embed[...].astype(x.dtype))
     x = self.norm(self.blocks(x)[:, 0])
     if not self.by_text:

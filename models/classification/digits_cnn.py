@@ -20,7 +20,7 @@ SPEC = Spec(
   label_space="digits",
   num_classes=10,
   flexible=False,
-  weights="own",
+  weights="robust_tfds",
   parameters=33_834,
   source="trained here (configs/quickstart.py)",
 )

@@ -176,10 +176,10 @@ class Network(nnx.Module):
     14.
     """
     sides = [positions.grid(side, _PATCH_PX) for side in x.shape[1:3]]
-    x = vit.with_tokens(self.patch_embed(x), self.cls_token)
+    x = vit.prepend_tokens(self.patch_embed(x), self.cls_token)
     x = x + self._positions(*sides).astype(x.dtype)
     if self.registers:
-      rest = vit.with_tokens(x[:, 1:], self.register_tokens)
+      rest = vit.prepend_tokens(x[:, 1:], self.register_tokens)
       x = jnp.concatenate([x[:, :1], rest], axis=1)
     read = []
     for i in range(self.depth):

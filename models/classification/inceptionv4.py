@@ -58,7 +58,7 @@ _avg = functools.partial(
 _max = functools.partial(layers.max_pool, window=3, stride=2)
 
 
-def _one(outputs: int) -> Step:
+def _point(outputs: int) -> Step:
   return (outputs, 1, 1, 0)
 
 
@@ -101,7 +101,7 @@ def _parallel(
     chain(*b) if isinstance(b, tuple) else b for b in branches
   ]
   if pooled:
-    paths.append(layers.Stack((_avg, chain(_one(pooled)))))
+    paths.append(layers.Stack((_avg, chain(_point(pooled)))))
   return layers.Parallel({f"branch{i}": b for i, b in enumerate(paths)})
 
 
@@ -113,16 +113,16 @@ class BlockC(nnx.Module):
   def __init__(self, *, rngs: nnx.Rngs):
     """Create the block with 1536 input and output channels."""
     chain = functools.partial(_chain, rngs=rngs)
-    self.branch0 = chain(1536, _one(256))
-    self.branch1_0 = chain(1536, _one(384))
+    self.branch0 = chain(1536, _point(256))
+    self.branch1_0 = chain(1536, _point(384))
     self.branch1_1a = chain(384, _row(256, 3))
     self.branch1_1b = chain(384, _column(256, 3))
-    self.branch2_0 = chain(1536, _one(384))
+    self.branch2_0 = chain(1536, _point(384))
     self.branch2_1 = chain(384, _column(448, 3))
     self.branch2_2 = chain(448, _row(512, 3))
     self.branch2_3a = chain(512, _row(256, 3))
     self.branch2_3b = chain(512, _column(256, 3))
-    self.branch3 = layers.Stack((_avg, chain(1536, _one(256))))
+    self.branch3 = layers.Stack((_avg, chain(1536, _point(256))))
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """Map `[B, H, W, 1536]` to the same shape."""
@@ -172,11 +172,15 @@ def _plain(rngs: nnx.Rngs) -> layers.Stack:
   """Build Inception v4 up to the mean (figure 9, left column)."""
   chain = functools.partial(_chain, rngs=rngs)
   parallel = functools.partial(_parallel, rngs=rngs)
-  a = ((_one(96),), (_one(64), _three(96)), (_one(64), _three(96), _three(96)))
+  a = (
+    (_point(96),),
+    (_point(64), _three(96)),
+    (_point(64), _three(96), _three(96)),
+  )
   b = (
-    (_one(384),),
-    (_one(192), _row(224), _column(256)),
-    (_one(192), _column(192), _row(224), _column(224), _row(256)),
+    (_point(384),),
+    (_point(192), _row(224), _column(256)),
+    (_point(192), _column(192), _row(224), _column(224), _row(256)),
   )
   return layers.Stack(
     (
@@ -186,17 +190,19 @@ def _plain(rngs: nnx.Rngs) -> layers.Stack:
       layers.Parallel({"maxpool": _max, "conv": chain(64, _half(96))}),
       parallel(
         160,
-        (_one(64), (96, 3, 1, 0)),
-        (_one(64), _row(64), _column(64), (96, 3, 1, 0)),
+        (_point(64), (96, 3, 1, 0)),
+        (_point(64), _row(64), _column(64), (96, 3, 1, 0)),
       ),
       layers.Parallel({"conv": chain(192, _half(192)), "maxpool": _max}),
       *[parallel(384, *a, pooled=96) for _ in range(4)],
-      parallel(384, (_half(384),), (_one(192), _three(224), _half(256)), _max),
+      parallel(
+        384, (_half(384),), (_point(192), _three(224), _half(256)), _max
+      ),
       *[parallel(1024, *b, pooled=128) for _ in range(7)],
       parallel(
         1024,
-        (_one(192), _half(192)),
-        (_one(256), _row(256), _column(320), _half(320)),
+        (_point(192), _half(192)),
+        (_point(256), _row(256), _column(320), _half(320)),
         _max,
       ),
       *[BlockC(rngs=rngs) for _ in range(3)],
@@ -224,32 +230,32 @@ class Network(nnx.Module):
     self.conv2d_1a = chain(3, _half(32))
     self.conv2d_2a = chain(32, (32, 3, 1, 0))
     self.conv2d_2b = chain(32, _three(64))
-    self.conv2d_3b = chain(64, _one(80))
+    self.conv2d_3b = chain(64, _point(80))
     self.conv2d_4a = chain(80, (192, 3, 1, 0))
-    five = (_one(48), (64, 5, 1, 2))
-    deep = (_one(64), _three(96), _three(96))
-    self.mixed_5b = parallel(192, (_one(96),), five, deep, pooled=64)
+    five = (_point(48), (64, 5, 1, 2))
+    deep = (_point(64), _three(96), _three(96))
+    self.mixed_5b = parallel(192, (_point(96),), five, deep, pooled=64)
     a = (
-      (_one(32),),
-      (_one(32), _three(32)),
-      (_one(32), _three(48), _three(64)),
+      (_point(32),),
+      (_point(32), _three(32)),
+      (_point(32), _three(48), _three(64)),
     )
     self.repeat = layers.Stack([block(320, 0.17, *a) for _ in range(10)])
-    deep = (_one(256), _three(256), _half(384))
+    deep = (_point(256), _three(256), _half(384))
     self.mixed_6a = parallel(320, (_half(384),), deep, _max)
-    b = ((_one(192),), (_one(128), _row(160), _column(192)))
+    b = ((_point(192),), (_point(128), _row(160), _column(192)))
     self.repeat_1 = layers.Stack([block(1088, 0.10, *b) for _ in range(20)])
     self.mixed_7a = parallel(
       1088,
-      (_one(256), _half(384)),
-      (_one(256), _half(288)),
-      (_one(256), _three(288), _half(320)),
+      (_point(256), _half(384)),
+      (_point(256), _half(288)),
+      (_point(256), _three(288), _half(320)),
       _max,
     )
-    c = ((_one(192),), (_one(192), _row(224, 3), _column(256, 3)))
+    c = ((_point(192),), (_point(192), _row(224, 3), _column(256, 3)))
     self.repeat_2 = layers.Stack([block(2080, 0.20, *c) for _ in range(9)])
     self.block8 = block(2080, 1.0, *c, last=True)
-    self.conv2d_7b = chain(2080, _one(1536))
+    self.conv2d_7b = chain(2080, _point(1536))
 
   def __call__(self, x: jax.Array) -> jax.Array:
     """Map `[B, H, W, 3]` to logits `[B, num_classes]`."""

@@ -58,7 +58,7 @@ _64 = dataclasses.replace(
   input_px=64,
   resize="squash",
   resize_px=64,
-  weights="own",
+  weights="robust_tfds",
   source="the network of torchvision 0.28 on pictures of 64 px",
 )
 _DEPTHS = {

@@ -380,9 +380,9 @@ class Network(nnx.Module):
     if self.distilled:
       tokens.append(self.dist_token)
     if self.class_position:
-      x = with_tokens(x, *tokens) + places
+      x = prepend_tokens(x, *tokens) + places
     else:
-      x = with_tokens(x + places, *tokens)
+      x = prepend_tokens(x + places, *tokens)
     x = self.blocks(x)
     logits = self.head(self.norm(x[:, 0]))
     if self.distilled:
@@ -390,7 +390,7 @@ class Network(nnx.Module):
     return logits
 
 
-def with_tokens(x: jax.Array, *tokens: nnx.Param) -> jax.Array:
+def prepend_tokens(x: jax.Array, *tokens: nnx.Param) -> jax.Array:
   """Prepend tokens `[1, n, width]` to those of each picture `[B, n, width]`."""
   rows = [
     jnp.broadcast_to(

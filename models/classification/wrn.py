@@ -72,7 +72,7 @@ ORACLES = {
   name: "pytorchcv:wrn_cifar.get_wrn_cifar"
   f":blocks={variant.options['depth']},width_factor={variant.options['factor']}"
   for name, variant in VARIANTS.items()
-  if variant.spec.weights != "own"
+  if variant.spec.weights != "robust_tfds"
 }
 
 

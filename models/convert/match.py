@@ -43,7 +43,7 @@ _LEAVES = {
 _NEVER_READ = (r"num_batches_tracked$",)
 # Containers that training wraps around a model.
 _WRAPPED = ((r"^(?:module|_orig_mod)\.", ""),)
-OWN = "own"
+NATIVE = "native"
 TORCH = "torch"
 
 Shape = tuple[int, ...]
@@ -66,7 +66,7 @@ class Loaded:
     model: the model of the variables.
     variables: nested dict of float32 arrays.
     style: the rules that fitted: a key of the family's `checkpoints`, `torch`
-      for our names in torch's words, `own` for our paths.
+      for our names in torch's words, `native` for our paths.
     sources: name in the file -> our path, in the file's order.
     ignored: names in the file that evaluation does not need.
     labels: families of preprocessing (as `ModelSpec.weights`) whose files have
@@ -114,7 +114,7 @@ class _Matched:
   @property
   def in_our_layout(self) -> bool:
     """Whether kernels in the file have our layout."""
-    return self.style in (OWN, *self.model.family.flax_styles)
+    return self.style in (NATIVE, *self.model.family.flax_styles)
 
 
 def load(
@@ -325,12 +325,12 @@ def _best_style(
     candidates[style] = {
       n: by_name.get(_rename((*_WRAPPED, *rules), n)) for n in arrays
     }
-  candidates[OWN] = {n: by_path.get(n) for n in arrays}
+  candidates[NATIVE] = {n: by_path.get(n) for n in arrays}
   hits = {s: len(set(c.values()) - {None}) for s, c in candidates.items()}
   best = [style for style in candidates if hits[style] == max(hits.values())]
   if TORCH in best:
     best = [style for style in best if not styles.get(style)]
-    best = [style for style in best if style != OWN]
+    best = [style for style in best if style != NATIVE]
     best.sort(key=lambda style: style == TORCH)  # last, the others in order
   return best[0], candidates[best[0]], tuple(best)
 
@@ -339,11 +339,11 @@ def _labels(
   model: NetworkModel, style: str, equals: tuple[str, ...]
 ) -> tuple[str, ...]:
   """Return the families of preprocessing whose files have such names."""
-  if style == OWN:
+  if style == NATIVE:
     return ()
   if TORCH in equals:
     return tuple(preprocessing.plain_labels(model))
-  return tuple(dict.fromkeys(s.split(" ")[0] for s in equals if s != OWN))
+  return tuple(dict.fromkeys(s.split(" ")[0] for s in equals if s != NATIVE))
 
 
 def _checked_sources(matched: _Matched) -> dict[str, Path]:

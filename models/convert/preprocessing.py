@@ -252,7 +252,7 @@ def plain_labels(model: NetworkModel) -> list[str]:
   listed = {row.weights for row in known.every() if same & set(row.models)} | {
     family.variants[name].spec.weights for name in same
   }
-  listed.discard("own")  # nobody publishes what a run trains
+  listed.discard("robust_tfds")  # nobody publishes what a run trains
   return sorted({*(declared or [model.spec.weights]), *(listed - first)})
 
 

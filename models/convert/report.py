@@ -85,7 +85,7 @@ def _parity(
   from models.convert import oracle
 
   model = loaded.model
-  if loaded.style == match.OWN:
+  if loaded.style == match.NATIVE:
     return "not measured: the file has our own names, the reference has others"
   try:
     reference = oracle.build(model)

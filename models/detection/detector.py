@@ -199,7 +199,7 @@ class Detector(NetworkModel):
     x, truth = self._prepared(network, {**batch, "image": images}, valid_px)
     with jax.default_matmul_precision("highest"):
       losses = network.losses(x, truth, own)
-    return losses, self.with_statistics(variables, network)
+    return losses, self.replace_statistics(variables, network)
 
   def _prepared(
     self, network: DetectorNetwork, batch: Mapping[str, Any], sizes: jax.Array

@@ -21,9 +21,9 @@ class OwnModel(Model):
   """An object of the user's that has a model's parts but not its class.
 
   Attributes:
-    thing: has `.name`, `.spec`, `.init(key)` and `.apply(variables, batch)`, of
-      detectors `.apply(variables, batch, sizes)`; and `.on_host = True` where
-      `apply` takes and gives numpy arrays.
+    thing: an object with `.name`, `.spec`, `.init(key)` and `.apply(variables,
+      batch)`, for detectors `.apply(variables, batch, sizes)`; and `.on_host =
+      True` if `apply` takes and returns numpy arrays.
   """
 
   thing: Any
@@ -34,20 +34,20 @@ class OwnModel(Model):
     return type(self.thing)
 
   def init(self, key: jax.Array) -> Any:
-    """The object's."""
+    """Return the object's variables."""
     return self.thing.init(key)
 
   @property
   def on_host(self) -> bool:
-    """Whether it says so."""
+    """Whether the object says that it runs on the host."""
     return "on_host" in dir(self.thing) and bool(self.thing.on_host)
 
   def apply(self, variables: Any, batch: Any, *args: Any, **kwargs: Any) -> Any:
-    """The object's answer, checked.
+    """Return the object's answer, checked.
 
     Raises:
-      UserError: a batch that its spec does not fit, or an answer of another
-        shape or dtype; says which.
+      UserError: the batch does not fit its spec, or the answer has another
+        shape or dtype.
     """
     take = arguments.numpy_batch if self.on_host else arguments.batch
     batch = take(self.name, batch)
@@ -62,53 +62,53 @@ class OwnModel(Model):
 def from_user(
   name: str,
   num_classes: int | None = None,
-  of_function: Callable[[Callable[..., Any]], Model] | None = None,
+  adapt: Callable[[Callable[..., Any]], Model] | None = None,
 ) -> Model:
-  """The model that the user's `module:function` returns.
+  """Return the model that the user's `module:function` returns.
 
   Args:
     name: `module:function`, with the module on Python's path.
-    num_classes: what the caller expects; None takes any.
-    of_function: makes a model of a plain function, where the one that is named
-      returns it, or needs an argument itself: the batch; None: it is refused.
+    num_classes: the expected number of classes; None takes any.
+    adapt: makes a model from a plain function of a batch, which is the named
+      function or what it returns; None: plain functions are refused.
 
   Raises:
-    UserError: no such function, or what it returns is not a model of
+    UserError: there is no such function, or it returns no model of
       `num_classes` classes.
   """
   where, _, function = name.partition(":")
   if not all(part.isidentifier() for part in [*where.split("."), function]):
-    raise errors.UserError(_not_there(name, "that is no module:function"))
+    raise _missing_error(name, "that is no module:function")
   try:
     module = vars(importlib.import_module(where))
   except ImportError as error:
-    raise errors.UserError(_not_there(name, str(error))) from error
+    raise _missing_error(name, str(error)) from error
   except Exception as error:
     raise errors.UserError(
       f"{name}: its module fails when it is imported: {errors.user_fault(error)}"
     ) from error
   if function not in module:
-    raise errors.UserError(_not_there(name, f"{where} has no {function!r}"))
+    raise _missing_error(name, f"{where} has no {function!r}")
   if not callable(module[function]):
-    raise errors.UserError(
-      _not_there(name, f"{function!r} is a {type(module[function]).__name__}")
+    raise _missing_error(
+      name, f"{function!r} is a {type(module[function]).__name__}"
     )
   thing = module[function]
-  if not of_function or not _needs_a_batch(thing):
+  if not adapt or not _needs_batch(thing):
     try:
       thing = thing()
     except errors.UserError:
       raise
     except Exception as error:
       # `def f(*args)` may hide a function of batches, as decorators do.
-      if not of_function or not _takes_anything(thing):
+      if not adapt or not _takes_anything(thing):
         raise errors.UserError(
           f"{name} fails when it is called without arguments:"
           f" {errors.user_fault(error)}"
         ) from error
   is_plain = callable(thing) and not {*_PARTS[1:]} & {*dir(thing)}
-  if of_function and is_plain and not isinstance(thing, Model):
-    model = of_function(thing)
+  if adapt and is_plain and not isinstance(thing, Model):
+    model = adapt(thing)
   else:
     model = _as_model(name, thing)
   if num_classes not in (None, model.spec.num_classes):
@@ -119,13 +119,13 @@ def from_user(
   return model
 
 
-def _needs_a_batch(function: Callable[..., Any]) -> bool:
-  """Whether it cannot be called without arguments, and can with one."""
+def _needs_batch(function: Callable[..., Any]) -> bool:
+  """Return whether a function needs exactly one argument."""
   return _takes(function, None) and not _takes(function)
 
 
 def _takes_anything(function: Callable[..., Any]) -> bool:
-  """Whether its arguments say nothing: `*args, **kwargs`."""
+  """Return whether a function takes `*args` or `**kwargs` alone."""
   if not inspect.isfunction(function):
     return False
   kinds = {p.kind for p in inspect.signature(function).parameters.values()}
@@ -164,8 +164,8 @@ def _as_model(name: str, thing: Any) -> Model:
   return OwnModel(thing.name, thing.spec, thing)
 
 
-def _not_there(name: str, reason: str) -> str:
-  return (
+def _missing_error(name: str, reason: str) -> errors.UserError:
+  return errors.UserError(
     f"No model at {name!r}: {reason}. Expected module:function, with the module"
     " on Python's path."
   )

@@ -1,10 +1,10 @@
 """The source of a user's own model: its module, and the local ones it imports.
 
-What a model computes is written there, so results are fingerprinted by it. Local
-is what lies neither in Python's own library nor among installed packages nor in
-this package (whose version is in every fingerprint): the user's files beside the
-module. Imports are read from the text, also those inside functions; nothing is
-imported for it, so that two starts see the same files whatever else is loaded.
+Results are fingerprinted by it. A module is local if it lies neither in Python's
+own library nor among installed packages nor in this package (whose version is in
+every fingerprint). Imports are read from the text, also those inside functions.
+Nothing is imported for it, so that two starts see the same files whatever else is
+loaded.
 """
 
 import ast
@@ -23,13 +23,13 @@ from robust_tfds import layout
 
 
 def hashes(name: str) -> dict[str, str]:
-  """sha256 of every file that a model's source consists of.
+  """Return the sha256 of every file of a model's source.
 
   Args:
     name: `module:function` of a module that can be imported.
 
   Returns:
-    Module -> sha256 of its file, by name; empty where the module has no file.
+    sha256 of each module's file, by the module's name; {} if it has no file.
   """
   seen: dict[str, str] = {}
   waiting = [name.partition(":")[0]]
@@ -45,11 +45,11 @@ def hashes(name: str) -> dict[str, str]:
   return dict(sorted(seen.items()))
 
 
-def of(code: Any) -> dict[str, str]:
-  """As `hashes`, of the module in which something is written.
+def code_hashes(code: Any) -> dict[str, str]:
+  """Return the `hashes` of the module that defines something.
 
-  Of what is written in the program that was started (`__main__`, a notebook),
-  its own text alone: the rest of it may change between two starts.
+  If that is the started program (`__main__`, a notebook), only the text of the
+  definition is hashed: the rest may change between two starts.
 
   Args:
     code: a function, class, module or object; partial functions are unwrapped.
@@ -64,7 +64,7 @@ def of(code: Any) -> dict[str, str]:
   thing = code if _has_text(code) else type(code)
   try:
     text = inspect.getsource(thing)
-  except (OSError, TypeError):  # typed in, and not remembered
+  except (OSError, TypeError):  # typed in: there is no source
     return {}
   name = f"__main__.{thing.__qualname__}"
   return {name: hashlib.sha256(text.encode()).hexdigest()}
@@ -77,7 +77,7 @@ def _has_text(code: Any) -> bool:
 
 
 def _file(module: str) -> pathlib.Path | None:
-  """Where a local module lies; None where it is not local, or no module."""
+  """Return the file of a local module; None for any other name."""
   top, *rest = module.split(".")
   for place in _places(top):
     path = place.joinpath(*rest)
@@ -88,7 +88,7 @@ def _file(module: str) -> pathlib.Path | None:
 
 
 def _places(top: str) -> list[pathlib.Path]:
-  """A package's folders, or a single module's file; of what can be imported."""
+  """Return a package's folders, or a module's file; [] if it is not there."""
   try:
     spec = importlib.util.find_spec(top)
   except (ImportError, ValueError):
@@ -112,11 +112,11 @@ def _installed(path: pathlib.Path) -> bool:
 
 
 def _imported(data: bytes, module: str, package: bool) -> Iterator[str]:
-  """Every module that a file may import, with the packages around it."""
+  """Yield every module that a file may import, and its parent packages."""
   home = module if package else module.rpartition(".")[0]
   try:
     tree = ast.parse(data)
-  except (SyntaxError, ValueError):  # one that is never imported, or would fail
+  except (SyntaxError, ValueError):  # such a module cannot be imported
     return
   for node in ast.walk(tree):
     if isinstance(node, ast.Import):
@@ -133,7 +133,7 @@ def _imported(data: bytes, module: str, package: bool) -> Iterator[str]:
 
 
 def _absolute(node: ast.ImportFrom, home: str) -> str:
-  """What a `from` names, from the top."""
+  """Return the absolute name of the module in `from … import`."""
   if not node.level:
     return node.module or ""
   parents = home.split(".")

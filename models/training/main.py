@@ -23,7 +23,7 @@ def define_flags() -> None:
   """Define the command's flags."""
   from robust_tfds import config_flag
 
-  config_flag.define(defaults=_defaults)
+  config_flag.define(_defaults, trains=True)
   flags.DEFINE_string(
     "workdir",
     None,
@@ -40,13 +40,6 @@ def define_flags() -> None:
     "list", False, "List the shipped configs, one a line, and exit."
   )
   multihost.define_flags()
-
-
-def check_arguments(argv: Sequence[str]) -> None:
-  """Refuse an unknown config, or keys that it does not have."""
-  from robust_tfds import config_flag
-
-  config_flag.check(argv, trains=True, defaults=_defaults)
 
 
 def _defaults(
@@ -95,4 +88,4 @@ def main(argv: Sequence[str]) -> None:
 
 
 if __name__ == "__main__":
-  command.run(main, define_flags, fail=multihost.fail, check=check_arguments)
+  command.run(main, define_flags, fail=multihost.fail)

@@ -39,8 +39,8 @@ from models.training.optimization import (
 from models.training.recipes import base
 from robust_tfds import datasets, devices, durations, errors
 from robust_tfds.datasets import training
-from robust_tfds.own import tfds_set
 from robust_tfds.storage import disk, paths
+from robust_tfds.user_data import tfds_set
 
 # Multiply-adds per second of a device, a guess: one or two cores of a CPU, and
 # a third of the speed of an A100 in bfloat16.
@@ -332,7 +332,7 @@ def step_adds(
   config: Config, model: NetworkModel, recipe: base.Recipe
 ) -> float:
   """Return the multiply-adds of a step."""
-  forward = float(multiply_adds.of_model(model))
+  forward = float(multiply_adds.count_model(model))
   if isinstance(model, Detector):
     forward *= _area(config, model) / _COUNTED_PX2
   return recipe.passes * _BACK_TOO * forward * config.batch_size

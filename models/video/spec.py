@@ -12,7 +12,7 @@ from models.spec import (
   Text,
   Three,
   Whole,
-  listed,
+  fields_text,
 )
 from robust_tfds import errors
 
@@ -62,7 +62,7 @@ class VideoSpec(Spec):
       frames != self.frames or fields.get("any_length")
     ):
       raise errors.UserError(
-        f"Got {listed(fields, 'frames', 'any_length')}, and this network takes"
+        f"Got {fields_text(fields, 'frames', 'any_length')}, and this network takes"
         f" clips of {self.frames} frames alone. Choose a model of that length."
       )
 

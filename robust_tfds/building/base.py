@@ -22,6 +22,7 @@ import functools
 import itertools
 import os
 import re
+import sys
 import types
 from collections.abc import (
   Callable,
@@ -163,7 +164,7 @@ class Builder(
     RUN_BY: the file in `configs/` that runs the set, and after a colon the
       argument of its `get_config`; empty if there is none.
     OWN: the description of a user's own set, which is no benchmark; see
-      `robust_tfds/own`.
+      `robust_tfds/user_data`.
     NAMES_VARY: files, and thus ids, may have other names than the official
       ones.
     EMBEDDED: the data are part of this package: no file is decoded for them.
@@ -209,6 +210,11 @@ class Builder(
     super().__init_subclass__(**kwargs)
     if cls.VERSION is None:
       return  # a kind of data sets, which is never built itself
+    if not kwargs.get("skip_registration"):
+      REGISTERED[cls.name] = cls
+    if "." not in cls.__module__:  # TFDS finds files beside packages alone
+      file = getattr(sys.modules[cls.__module__], "__file__", None)
+      cls.pkg_dir_path = epath.Path(file or ".").parent
     cls.BUILDER_CONFIGS = cls.configs()
     if not cls.BUILDER_CONFIGS:
       cls.DEFAULT_BUILDER_CONFIG_NAME = None
@@ -987,6 +993,10 @@ class Builder(
         f" have no seed, got seed {seed}: leave it out, or take another codec"
         f" ({others})."
       )
+
+
+# Imported builders by the name that TFDS finds them by, ours and anybody's.
+REGISTERED: dict[str, type[Builder]] = {}
 
 
 def _manual_dir(options: Mapping[str, Any]) -> str | os.PathLike | None:

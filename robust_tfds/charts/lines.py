@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from robust_tfds import conditions
 from robust_tfds.charts import frame as frame_lib
 from robust_tfds.charts import style, svg
+
+if TYPE_CHECKING:
+  from matplotlib.artist import Artist
 
 # Severities as ticks, 0 the clean cell.
 SEVERITIES = (
   (0, *conditions.SEVERITIES),
   ("clean", *map(str, conditions.SEVERITIES)),
 )
-
-
 _MOST_IN_TITLE = 12  # points of a line
 
 
@@ -25,13 +29,13 @@ class Line:
   """A line of a panel.
 
   Attributes:
-    label: in the legend; one that begins with `_` is not in it.
+    label: in the legend, unless it begins with `_`.
     x: positions.
-    values: as many, with their intervals where they have them.
-    index: of its colour and marker.
+    values: one per position.
+    index: chooses colour and marker.
     whiskers: whether intervals are whiskers; else they are a band.
-    looks: of matplotlib, where they are not those of the index.
-    names: of the points, where they are not their positions.
+    looks: matplotlib's options that replace those of the index.
+    names: names of the points for the title; empty: their positions.
   """
 
   label: str
@@ -48,9 +52,9 @@ class Panel(frame_lib.Panel):
   """A panel of lines.
 
   Attributes:
-    lines: of it.
-    levels: lines across from 1 to the last tick: (height, index).
-    names: words below the axis: (position, words), a line each word.
+    lines: the last ones on top.
+    levels: dotted lines from 1 to the last severity: (height, index).
+    names: below the axis: (position, name), a line for each word.
   """
 
   lines: Sequence[Line]
@@ -59,23 +63,12 @@ class Panel(frame_lib.Panel):
 
 
 def draw(panels: Sequence[Panel], frame: frame_lib.Frame) -> style.Figure:
-  """A figure of panels of lines."""
-  return frame.draw(panels, _panel)
+  """Draw panels of lines."""
+  return frame.draw(panels, _fill)
 
 
-def _panel(ax: style.Axes, panel: Panel) -> None:
-  for line in panel.lines:
-    _line(ax, line)
-  for height, index in panel.levels:
-    last, colour = conditions.SEVERITIES[-1], style.colour(index)
-    ax.hlines(height, 1, last, colors=colour, linestyles=":")
-  place: Any = {"ha": "center", "va": "top", "fontsize": 7}
-  for x, words in panel.names:
-    transform = ax.get_xaxis_transform()
-    ax.text(x, -0.03, words.replace(" ", "\n"), transform=transform, **place)
-
-
-def _line(ax: style.Axes, line: Line) -> None:
+def add(ax: style.Axes, line: Line) -> list[Artist]:
+  """Draw a line into a panel and return its parts."""
   looks = {
     "color": style.colour(line.index),
     "marker": style.marker(line.index),
@@ -85,21 +78,51 @@ def _line(ax: style.Axes, line: Line) -> None:
     **line.looks,
   }
   y = [v.value for v in line.values]
+  known = [
+    (x, v) for x, v in zip(line.x, line.values) if not math.isnan(v.value)
+  ]
   ends = style.whiskers(line.values)
-  # A band between points of which some have no interval would look narrow there.
-  without = [v for v in line.values if v.lo is None and v.value == v.value]
-  if line.whiskers or (ends is not None and without):
-    drawn, *_ = ax.errorbar(line.x, y, yerr=ends, elinewidth=0.6, **looks)
-  else:
-    (drawn,) = ax.plot(line.x, y, **looks)
-    if ends is not None:
-      looks = {"color": looks["color"], "alpha": 0.15, "linewidth": 0}
-      ax.fill_between(line.x, y - ends[0], y + ends[1], **looks)
+  # A band would look narrow at points without an interval.
+  incomplete = any(v.lo is None for _, v in known)
+  if line.whiskers or (ends is not None and incomplete):
+    bars = ax.errorbar(line.x, y, yerr=ends, elinewidth=0.6, **looks)
+    svg.set_title(bars[0], _title(line))
+    return [bars]  # type: ignore[list-item]
+  (drawn,) = ax.plot(line.x, y, **looks)
   svg.set_title(drawn, _title(line))
+  if ends is None:
+    return [drawn]
+  return [drawn, _add_band(ax, known, looks["color"])]
+
+
+def _add_band(
+  ax: style.Axes, known: Sequence[tuple[float, style.Value]], colour: str
+) -> Artist:
+  """Fill the area between the ends of the intervals."""
+  from matplotlib.patches import Polygon
+
+  lower = [(x, v.value if v.lo is None else v.lo) for x, v in known]
+  upper = [(x, v.value if v.hi is None else v.hi) for x, v in known]
+  outline = np.array([*lower, *reversed(upper)])
+  band = Polygon(outline, facecolor=colour, alpha=0.15, linewidth=0)
+  ax.update_datalim(outline)  # `add_patch` does so too, ten times slower
+  return ax.add_artist(band)
+
+
+def _fill(ax: style.Axes, panel: Panel) -> None:
+  for line in panel.lines:
+    add(ax, line)
+  for height, index in panel.levels:
+    last, colour = conditions.SEVERITIES[-1], style.colour(index)
+    ax.hlines(height, 1, last, colors=colour, linestyles=":")
+  place: Any = {"ha": "center", "va": "top", "fontsize": 7}
+  for x, name in panel.names:
+    transform = ax.get_xaxis_transform()
+    ax.text(x, -0.03, name.replace(" ", "\n"), transform=transform, **place)
 
 
 def _title(line: Line) -> str:
-  """Return what stands over a line under the pointer: its numbers."""
+  """Return the text shown when the pointer is on the line: its numbers."""
   points = [
     f"{x:g}: {v.value:.4g}"
     + (f" ({v.lo:.4g}–{v.hi:.4g})" if None not in (v.lo, v.hi) else "")

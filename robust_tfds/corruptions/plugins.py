@@ -9,9 +9,9 @@ A file of `image/`, `sequence/` or `video/` is a corruption and ends in
 `plugins.OfFrames` or `OfIndices` in `video/`). Its functions take one object, a
 `Scene` (of videos `Frames` or a `Clip`), and use what they need of it. Optional
 parts have defaults here; Python refuses misspelt ones. To add a corruption: one
-such file, named as the corruption, and one row in `robust_tfds/conditions.py`.
-A perturbation of videos that is a corruption of pictures in every frame, or a
-codec, is the row alone.
+such file, named as the corruption, with a line `GROUP = "digital"` (or another
+group of its kind). A perturbation of videos that is a corruption of pictures in
+every frame, or a codec, is a row of `robust_tfds/conditions.py` alone.
 """
 
 import abc

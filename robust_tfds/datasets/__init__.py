@@ -8,7 +8,7 @@ from typing import Any
 
 import tensorflow_datasets as tfds
 
-from robust_tfds import errors, missing, own, registration
+from robust_tfds import errors, missing, registration, user_data
 from robust_tfds.building import base, file_formats
 from robust_tfds.building import beam_options as beam_options_lib
 from robust_tfds.building.build_session import BuildSession
@@ -28,13 +28,13 @@ def register() -> None:
 
 
 def builder_class(
-  name: Named, options: own.Options = own.NO_OPTIONS
+  name: Named, options: user_data.Options = user_data.NO_OPTIONS
 ) -> type[base.Builder]:
   """The class of a dataset's builder: its edition, codecs, classes and so on.
 
   Args:
     name: dataset, or a source of somebody's own (`folder:/data/pets`, see
-      `robust_tfds/own`); a class passes through.
+      `robust_tfds/user_data`); a class passes through.
     options: of such a source.
 
   Raises:
@@ -42,14 +42,22 @@ def builder_class(
   """
   if isinstance(name, type):
     return name
-  if own.is_source(name):
-    return _not_ours(own.builder_class(name, options))
+  if user_data.is_source(name):
+    return _not_ours(user_data.builder_class(name, options))
   if isinstance(name, str) and name in training.ROWS:
     return training.builder_class(name)
-  if not isinstance(name, str) or name not in names():
-    raise errors.unknown_error("dataset", name, names())
-  made: type[base.Builder] = registration.builder_class(name)
-  return made
+  if not is_registered(name):
+    raise errors.unknown_error("dataset", name, [*names(), *base.REGISTERED])
+  if name in names():
+    registration.builder_class(name)
+  return base.REGISTERED[name]
+
+
+def is_registered(name: object) -> bool:
+  """Return whether a name is of a set of this package, or of a builder of
+  anybody's that was imported and is of a kind of `robust_tfds/building`.
+  """
+  return isinstance(name, str) and (name in names() or name in base.REGISTERED)
 
 
 class Unknown(base.Builder, skip_registration=True):

@@ -10,7 +10,14 @@ import tensorflow_datasets as tfds
 from absl.testing import absltest, parameterized
 
 import robust_tfds
-from robust_tfds import conditions, corruptions, datasets, errors, own, strings
+from robust_tfds import (
+  conditions,
+  corruptions,
+  datasets,
+  errors,
+  strings,
+  user_data,
+)
 from robust_tfds.building import (
   base,
   file_formats,
@@ -23,7 +30,7 @@ from robust_tfds.building import (
 )
 from robust_tfds.reading import archives
 from tests import in_folder
-from tests.own import made
+from tests.user_data import made
 
 _CORRUPTED = [n for n in datasets.names() if datasets.builder_class(n).FAMILY]
 
@@ -280,7 +287,7 @@ class OwnSetTest(parameterized.TestCase):
 
   def _own(self, root=None, name=""):
     return datasets.builder_class(
-      f"folder:{root or self.root}", own.Options(name)
+      f"folder:{root or self.root}", user_data.Options(name)
     ).OWN
 
   def test_content_is_of_ids_classes_and_bytes(self):

@@ -25,7 +25,7 @@ from robust_tfds.reading import decoders
 from tests import quick, tiny_files
 from tests.building.sources import small_sets
 from tests.datasets import golden_pictures
-from tests.own import made
+from tests.user_data import made
 
 _WNID = "n01440764"
 _NAMES = tuple(f"ILSVRC2012_val_0000000{i}.JPEG" for i in (1, 2))

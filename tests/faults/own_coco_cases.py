@@ -8,7 +8,7 @@ from typing import Any
 from tests import tiny_files
 from tests.faults import builds, case, commands
 from tests.faults.case import Case
-from tests.own import made
+from tests.user_data import made
 
 _ALL = slice(None)
 # Part of the file, rows of it, fields that are others; and words of the refusal.

@@ -2,85 +2,19 @@
 
 import pathlib
 
-import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from models import catalogue
 from models.spec import KINDS
 from robust_tfds import models
+from tests import contracts
+from tests.models import family_files
 
-
-def _smallest() -> dict:
-  """The smallest published model of each family."""
-  smallest: dict = {}
-  for name in models.names():
-    size = models.get(name).spec.parameters
-    part_of = catalogue.family_of(name)
-    if size and size < smallest.get(part_of, ("", np.inf))[1]:
-      smallest[part_of] = (name, size)
-  return smallest
-
-
-# A network of many small layers takes seconds to trace.
-_DEEP = (
-  "bninception",
-  "condensenet74_c8_g8",
-  "densenet121",
-  "densenet_bc_100_12",
-  "efficientnet_b0",
-  "inceptionresnetv2",
-  "inceptionv3",
-  "inceptionv4",
-  "maxvit_t",
-  "msdnet22_exit1",
-  "mvit_base_16x4",
-  "nasnetamobile",
-  "polynet",
-  "regnet_y_400mf",
-  "htc_resnext101_64x4d_dconv_fpn_mmdet1",
-  "rfcn_resnet101",
-  "retinanet_resnet50_fpn",
-  "se_resnext50_32x4d",
-  "s3d",
-  "slowfast_r50",
-  "swin3d_t",
-  "timesformer_base",
-  "videomae_small",
-  "x3d_m",
-)
-_QUICK = tuple(n for n, _ in _smallest().values() if n not in _DEEP)
+_QUICK = ("alexnet", "digits_cnn", "tiny_r3d", "tiny_retinanet")
 
 
 class NamesTest(parameterized.TestCase):
-  def test_names(self):
-    names = models.names()
-    self.assertEqual(names, tuple(sorted(names)))
-    self.assertContainsSubset(
-      (
-        "alexnet",
-        "cascademaskrcnn_resnet50_fpn_mmdet",
-        "digits_cnn",
-        "fasterrcnn_resnet50_dconv_fpn_mmdet1",
-        "htc_resnext101_64x4d_dconv_fpn_mmdet1",
-        "i3d_r50",
-        "mvit_base_16x4",
-        "r2plus1d_18",
-        "maskrcnn_resnext101_32x4d_mdconv_fpn_mmdet",
-        "resnet50",
-        "retinanet_resnet50_fpn",
-        "rfcn_resnet101",
-        "slow_r50",
-        "slowfast_r50",
-        "squeezenet1_1",
-        "timesformer_base",
-        "tiny_r3d",
-        "tiny_retinanet",
-        "x3d_m",
-      ),
-      names,
-    )
-
   def test_networks_that_the_papers_name(self):
     for word in (
       *("wrn", "allconv", "msdnet", "multigrid", "condensenet", "denoise"),
@@ -196,14 +130,13 @@ class PublishedTest(parameterized.TestCase):
       if spec.kind != "detection":
         self.assertIsNotNone(spec.parameters, name)
 
-  def test_quick_ones_are_of_most_families(self):
-    self.assertGreaterEqual(len(_QUICK), 23)
-
-  @parameterized.parameters(*_QUICK)
+  @contracts.cases(family_files.SMALLEST, family_files.of, quick=_QUICK)
   def test_size(self, name):
     self._check_size(name)
 
-  @parameterized.parameters(*(n for n in models.names() if n not in _QUICK))
+  @parameterized.parameters(
+    *(n for n in models.names() if n not in family_files.SMALLEST)
+  )
   @pytest.mark.slow
   def test_size_of_the_others(self, name):
     self._check_size(name)
@@ -213,9 +146,3 @@ class PublishedTest(parameterized.TestCase):
     count = model.count_parameters()
     self.assertEqual(count, model.spec.parameters or count)
     self.assertGreater(count, 1e4)
-
-
-class SplitTest(absltest.TestCase):
-  def test_split(self):
-    self.assertEqual(catalogue.split("a+b+c"), ("a", ("b", "c")))
-    self.assertEqual(catalogue.split("a:b"), ("a:b", ()))

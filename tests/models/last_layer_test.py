@@ -30,13 +30,13 @@ class LastLayerTest(absltest.TestCase):
   def setUpClass(cls):
     super().setUpClass()
     cls.network = models.get("digits_cnn")
-    cls.model = last_layer.LastLayer.on(cls.network, 3, "shapes")
+    cls.model = last_layer.LastLayer.from_network(cls.network, 3, "shapes")
     rng = np.random.default_rng(0)
     cls.images = rng.integers(0, 256, (4, 32, 32, 3), np.uint8)
 
   def test_the_networks_own_layer_gives_its_logits(self):
     of_network = drawn.variables(self.network)
-    model = last_layer.LastLayer.on(self.network, 10, "digits")
+    model = last_layer.LastLayer.from_network(self.network, 10, "digits")
     variables = {"network": of_network, "last_layer": of_network["head"]}
     np.testing.assert_allclose(
       model.apply(variables, self.images),
@@ -69,7 +69,7 @@ class LastLayerTest(absltest.TestCase):
       name="mine",
     )
     with self.assertRaisesRegex(errors.UserError, "mine names no layers"):
-      last_layer.LastLayer.on(mine, 3, "shapes")
+      last_layer.LastLayer.from_network(mine, 3, "shapes")
 
 
 _PATHS = [
@@ -129,7 +129,7 @@ def check(test, model) -> None:
     model: with stages.
   """
   parameters = set(model.shapes()) - model.statistics()
-  parts = stages.of(model.family.stages, parameters)
+  parts = stages.split(model.family.stages, parameters)
   before, count = frozenset(), len(parts)
   test.assertGreater(count, 2)
   # In the order in which the network is built, none among another's.

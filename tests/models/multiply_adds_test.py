@@ -61,14 +61,19 @@ class RuleTest(parameterized.TestCase):
     (lambda x: jnp.tanh(x).sum() + x.max(), (_ones(4, 4),), 0),
   )
   def test_rule(self, function, arguments, count):
-    self.assertEqual(multiply_adds.of(function, *arguments), count)
+    self.assertEqual(multiply_adds.count(function, *arguments), count)
 
 
 class ModelsTest(parameterized.TestCase):
-  def test_every_model_is_counted(self):
-    self.assertSameElements(catalogue.gflops(), models.names())
-    for name in models.names():
-      self.assertGreater(models.get(name).spec.gflops, 0, name)
+  def test_counts_are_of_models(self):
+    """A model that was not counted yet has no number in its card."""
+    counts = catalogue.gflops()
+    self.assertContainsSubset(
+      counts, models.names(), "run python -m tools.count_models"
+    )
+    for name, count in counts.items():
+      self.assertGreater(count, 0, name)
+      self.assertEqual(models.get(name).spec.gflops, count)
 
   def test_as_printed(self):
     _, *lines = _PRINTED.read_text("utf-8").splitlines()
@@ -83,7 +88,7 @@ class ModelsTest(parameterized.TestCase):
   def test_some_again(self, name):
     self.assertEqual(count_models.gflops(name), catalogue.gflops()[name])
 
-  @parameterized.parameters(*(n for n in models.names() if n not in _QUICK))
+  @parameterized.parameters(*(n for n in catalogue.gflops() if n not in _QUICK))
   @pytest.mark.slow
   def test_the_others_again(self, name):
     self.assertEqual(count_models.gflops(name), catalogue.gflops()[name])

@@ -23,7 +23,8 @@ from models import variables as variables_lib
 from models.convert import match
 from models.layers import train_mode
 from robust_tfds import models
-from tests.models import drawn, in_double, last_layer_test
+from tests import contracts
+from tests.models import drawn, family_files, in_double, last_layer_test
 from tests.models.convert import parity_test, torchvision_cpu
 from tests.models.video import oracles
 from tests.models.video import parity_test as video_parity
@@ -185,12 +186,20 @@ def _loaded(model, arrays):
 _NAMES = tuple(
   n for kind in ("classification", "video") for n in models.names(kind=kind)
 )
+_SMALLEST = tuple(n for n in family_files.SMALLEST if n in _NAMES)
 
 
 class CatalogueTest(parameterized.TestCase):
-  @parameterized.parameters(*_NAMES)
+  @contracts.cases(_SMALLEST, family_files.of)
+  def test_every_family_has_a_train_mode(self, name):
+    self._check_train_mode(name)
+
+  @parameterized.parameters(*(n for n in _NAMES if n not in _SMALLEST))
   @pytest.mark.slow
-  def test_every_network_has_a_train_mode(self, name):
+  def test_every_other_network_has_a_train_mode(self, name):
+    self._check_train_mode(name)
+
+  def _check_train_mode(self, name):
     model = models.get(name)
     variables = drawn.abstract(model)
     shape = model.spec.batch_shape(2, model.spec.input_px)

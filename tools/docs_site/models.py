@@ -23,7 +23,7 @@ _NO_PAPER = "Of this package"
 
 def text() -> str:
   """The entries."""
-  listed = sorted(map(cards.of, models.names()), key=_place)
+  listed = sorted(map(cards.make, models.names()), key=_place)
   parts = [_FIELD]
   for kind, of_kind in itertools.groupby(
     listed, key=lambda card: card.spec.kind
@@ -34,6 +34,11 @@ def text() -> str:
     ):
       parts.append(f"\n### {paper or _NO_PAPER}\n")
       parts += map(_entry, members)
+  absent = [f"`{card.name}`" for card in listed if not card.parity]
+  parts.append(
+    f"\n## Not compared with a reference: {len(absent)} of {len(listed)}\n"
+  )
+  parts.append(f"\n{', '.join(absent)}\n")
   return "".join(parts)
 
 

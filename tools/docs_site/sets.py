@@ -77,19 +77,20 @@ def page(name: str, readme: str, drawn: pictures.Drawn) -> str:
 
 def run_line(cls: type[base.Builder]) -> str:
   """The command that runs a set; empty where none does."""
-  if not cls.RUN_BY:
+  if not cls.CODECS:
     return ""
-  file, _, argument = cls.RUN_BY.partition(":")
+  run_by = cls.RUN_BY or "own_data:model"
+  file, _, argument = run_by.partition(":")
   module = importlib.import_module(f"configs.{file}")
   config = module.get_config(*[argument] if argument else [])
   flags = []
   if config.data.name != cls.name:
     flags.append(f"--config.data.name={cls.name}")
-    if config.data.split != cls.SPLIT:
+    if cls.RUN_BY and config.data.split != cls.SPLIT:
       flags.append(f"--config.data.split={cls.SPLIT}")
     if config.get("baseline"):  # of the other set's pictures
       flags.append("--config.baseline=")
-  by = cls.RUN_BY.replace("model", "MODEL")
+  by = run_by.replace("model", "MODEL")
   manual = ["--config.data.manual_dir=FOLDER"] * bool(_rows(cls))
   words = ["robust-tfds run", f"--config={by}", "--workdir=RUN"]
   return " ".join([*words, *flags, *manual])

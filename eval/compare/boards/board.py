@@ -13,7 +13,6 @@ from eval.cells import cell_facts, table
 from eval.cells.facts import TaskFacts
 from eval.cells.number import Key, Number
 from eval.cells.table import Row
-from eval.metrics.calibration import Bins as Bins
 from eval.metrics.definitions import Metric
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition, Kind
@@ -105,7 +104,6 @@ class Entry:
     rank: from 1; None if it is not ranked. Equal values share one.
     rank_range: best and worst rank that the data leave open at 95 %; None if it
       is not ranked or has no draws.
-    reliability: condition -> diagram, if scores are known.
     source: the source of a printed row.
   """
 
@@ -124,9 +122,6 @@ class Entry:
   remark: str = ""
   rank: int | None = None
   rank_range: tuple[int, int] | None = None
-  reliability: Mapping[Condition, Bins] = dataclasses.field(
-    default_factory=dict
-  )
   source: str = ""
 
   @property

@@ -155,7 +155,7 @@ class Reference:
     """The models and their line, in words."""
     line = self.line
     lo, hi = line.slope_interval if self.banded else (None, None)
-    slope = numbers_lib.with_ends(
+    slope = numbers_lib.interval_text(
       numbers_lib.decimals, line.slope, lo, hi, numbers_lib.BRACKETS
     )
     return f"{self.words}: slope of logits {slope}, R2 {line.r_squared:.2f}"

@@ -187,4 +187,6 @@ def _shown(number: Number | None, metric: Metric) -> str:
     return f"{numbers_lib.scaled(metric, value):.1f}"
 
   ends = number.lo, number.hi
-  return numbers_lib.with_ends(text, number.value, *ends, numbers_lib.BRACKETS)
+  return numbers_lib.interval_text(
+    text, number.value, *ends, numbers_lib.BRACKETS
+  )

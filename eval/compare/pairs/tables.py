@@ -192,7 +192,7 @@ def _interval(number: Number, scale: float, digits: int) -> str:
     return f"{scale * value:+.{digits}f}"
 
   ends = number.lo, number.hi
-  return numbers.with_ends(text, number.value, *ends, numbers.WORDS)
+  return numbers.interval_text(text, number.value, *ends, numbers.WORDS)
 
 
 def _p(value: float) -> str:

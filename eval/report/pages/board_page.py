@@ -1,4 +1,4 @@
-"""The page of a board: its table, maps of corruptions and conditions, data."""
+"""The page of a board: its table, its heat maps, its data."""
 
 import dataclasses
 import functools
@@ -30,9 +30,8 @@ _WIDTH, _EDGE = 132, 5  # of the whiskers in px, as the style sheet says
 
 
 def html(view: view_lib.View, boards: Sequence[Board]) -> str:
-  """The page of a board of a site."""
+  """Return the page of a board of a site."""
   board = view.board
-  maps = by_condition(view)
   return template.page(
     "board.html",
     layout.board(board),
@@ -48,8 +47,8 @@ def html(view: view_lib.View, boards: Sequence[Board]) -> str:
     ],
     states=_states(board),
     notes=_notes(view),
-    by_corruption=by_corruption(view),
-    by_condition=maps,
+    by_corruption=corruption_maps(view),
+    by_condition=condition_maps(view),
     files=[(layout.csv(board, kind), words) for kind, words in _FILES],
     links=defined(view),
     layout=layout,
@@ -58,17 +57,13 @@ def html(view: view_lib.View, boards: Sequence[Board]) -> str:
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-  """What the table of a board shows besides numbers.
-
-  Attributes:
-    view: of the board.
-  """
+  """The cells of a board's table that are not plain numbers."""
 
   view: view_lib.View
 
   @functools.cached_property
   def references(self) -> list[str]:
-    """Sources, and remarks that rows share, each once; rows name their numbers."""
+    """The sources and shared remarks, each once; rows cite them by number."""
     entries = self.view.board.entries
     sources = [e.source for e in entries if e.source]
     remarks = [e.remark for e in entries if e.remark]
@@ -76,7 +71,7 @@ class Table:
     return list(dict.fromkeys((*sources, *shared)))
 
   def about(self, entry: Entry) -> list[tuple[str, str, int]]:
-    """(word, text, its number among the references or 0) of source and remark."""
+    """Return (word, text, number among the references or 0) of what a row cites."""
     return [
       (word, text, self.references.index(text) + 1 if shared else 0)
       for word, text in (("source", entry.source), ("remark", entry.remark))
@@ -86,13 +81,13 @@ class Table:
 
   @property
   def scale(self) -> str:
-    """The ends of the whiskers' scale, which all rows share."""
+    """The ends of the scale of all whiskers, in words."""
     main = self.view.main
     assert main is not None
     return " to ".join(numbers.short(main, Number(end)) for end in self._range)
 
   def whisker(self, entry: Entry) -> list[int]:
-    """Return the places of the main number and its interval's ends, in px."""
+    """Return the main number and its interval's ends as places in px."""
     main = self.view.main
     number = entry.number(main.name) if main else None
     value = numbers.value_of(number)
@@ -105,7 +100,7 @@ class Table:
 
   @staticmethod
   def tokens(entry: Entry) -> str:
-    """What filters ask of a row."""
+    """Return the tokens by which a row is filtered."""
     ranked = " ranked" if entry.rank is not None else ""
     ours = "" if entry.printed else " ours"
     return f"{TOKENS.get(entry.state, 'whole')}{ranked}{ours}"
@@ -125,7 +120,7 @@ class Table:
 
 
 def _counts(board: Board) -> str:
-  """How many of which state, in a sentence."""
+  """Return a sentence with the number of entries of each state."""
   counts = {
     state: sum(e.state == state for e in board.entries)
     for state in dict.fromkeys(e.state for e in board.entries)
@@ -138,7 +133,7 @@ def _counts(board: Board) -> str:
 
 
 def _states(board: Board) -> list[tuple[str, str]]:
-  """What rows are filtered by: (token, words)."""
+  """Return the (token, words) by which rows can be filtered."""
   present = {TOKENS.get(e.state, "whole") for e in board.entries}
   return [("ranked", "ranked"), ("ours", "our runs")] + [
     (token, state) for state, token in TOKENS.items() if token in present
@@ -146,7 +141,6 @@ def _states(board: Board) -> list[tuple[str, str]]:
 
 
 def _notes(view: view_lib.View) -> dict[str, list[str]]:
-  """Why numbers are missing, or what else is to be known of them."""
   return view_lib.notes(
     {
       f"{metric.heading} of {entry.label}": entry.number(metric.name)
@@ -156,14 +150,12 @@ def _notes(view: view_lib.View) -> dict[str, list[str]]:
   )
 
 
-def by_corruption(view: view_lib.View) -> list[heat_map.HeatMap]:
-  """A map a number of each corruption."""
-  return [_by_corruption(view, metric) for metric in view.board_details]
+def corruption_maps(view: view_lib.View) -> list[heat_map.HeatMap]:
+  """Return a map for each number of single corruptions."""
+  return [_corruption_map(view, metric) for metric in view.board_details]
 
 
-def _by_corruption(view: view_lib.View, metric: Metric) -> heat_map.HeatMap:
-  """The map of a number over a corruption's levels."""
-
+def _corruption_map(view: view_lib.View, metric: Metric) -> heat_map.HeatMap:
   def number(entry: Entry, name: str) -> Number | None:
     return entry.number(metric.name, name)
 
@@ -190,12 +182,12 @@ def _by_corruption(view: view_lib.View, metric: Metric) -> heat_map.HeatMap:
   )
 
 
-def by_condition(view: view_lib.View) -> list[heat_map.HeatMap]:
-  """The map of the cells' main number; none of a single condition."""
+def condition_maps(view: view_lib.View) -> list[heat_map.HeatMap]:
+  """Return the map of the cells' main number, or [] for a single condition."""
   listed = _shown_conditions(view)
   if len(listed) < 2:
     return []
-  metric, family = view.shown(view.main_cell), view.board.family
+  metric, family = view.shown_metric(view.main_cell), view.board.family
 
   def number(entry: Entry, condition: Condition) -> Number | None:
     return view_lib.cell(entry, condition, metric.name)
@@ -229,7 +221,7 @@ def _rows(
 
 
 def _shown_conditions(view: view_lib.View) -> list[Condition]:
-  """Conditions that an entry has the main number of."""
+  """Return the conditions under which any entry has the main number."""
   return [
     c
     for c in view.conditions
@@ -238,7 +230,7 @@ def _shown_conditions(view: view_lib.View) -> list[Condition]:
 
 
 def defined(view: view_lib.View) -> dict[str, Metric]:
-  """Place on the page of definitions -> what stands there, of all metrics."""
+  """Return anchor on the page of definitions -> metric, for all metrics."""
   found = [
     definitions.find(view.board.task, metric.name)
     for metric in (*view.headlines, *view.details, *view.cell_metrics)

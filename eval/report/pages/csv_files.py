@@ -1,7 +1,7 @@
 """A board's CSV files: headlines, numbers by corruption, numbers by condition.
 
-Rates are fractions with five significant digits; the interval of a metric stands
-beside it. Text that a spreadsheet would run is marked (`eval/cells/formulas.py`).
+Rates are fractions with five significant digits, with their intervals. Text that a
+spreadsheet would run is marked (`eval/cells/formulas.py`).
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,8 +18,8 @@ _ENTRY = ("label", "run", "seed", "state")
 
 
 def headlines(view: View) -> str:
-  """A line an entry, as on the board's page."""
-  names = [m.name for m in (*view.headlines, *view.others)]
+  """Return a CSV with a line per entry, as on the board's page."""
+  names = [m.name for m in (*view.headlines, *view.other_metrics)]
   head = ["rank", "best_rank", "worst_rank", *_ENTRY, "remark", "source"]
   lines = (
     [
@@ -28,7 +28,7 @@ def headlines(view: View) -> str:
       *_entry(entry),
       entry.remark,
       entry.source,
-      *(x for name in names for x in _whole(entry.number(name))),
+      *(x for name in names for x in _parts(entry.number(name))),
     ]
     for entry in view.board.entries
   )
@@ -38,7 +38,7 @@ def headlines(view: View) -> str:
 
 
 def corruptions(view: View) -> str:
-  """A line an entry, corruption and difficulty."""
+  """Return a CSV with a line per entry, corruption and difficulty."""
   names = list(
     dict.fromkeys(k[0] for e in view.board.entries for k in e.numbers if k[1])
   )
@@ -48,7 +48,7 @@ def corruptions(view: View) -> str:
       places = dict.fromkeys(k[1:] for k in entry.numbers if k[1])
       for corruption, level in places:
         numbers = [entry.numbers.get((n, corruption, level)) for n in names]
-        parts = [x for n in numbers for x in _whole(n)[:3]]
+        parts = [x for n in numbers for x in _parts(n)[:3]]
         yield [entry.label, corruption, level, *parts]
 
   head = ["label", view.board.facts.noun, view.board.family.level_noun]
@@ -56,7 +56,7 @@ def corruptions(view: View) -> str:
 
 
 def cells(view: View) -> str:
-  """A line an entry and condition: the main metric, of which heat maps are."""
+  """Return a CSV of the main metric, a line per entry and condition."""
   name = view.main_cell
 
   def lines() -> Iterator[Line]:
@@ -64,7 +64,7 @@ def cells(view: View) -> str:
       for condition in view.conditions:
         number = view_lib.cell(entry, condition, name)
         if number:
-          yield [entry.label, condition.config, *_whole(number)[:4]]
+          yield [entry.label, condition.config, *_parts(number)[:4]]
 
   ends = ("", "_lo", "_hi", "_n")
   return csv_text.text(["label", "condition", *_names([name], ends)], lines())
@@ -79,8 +79,8 @@ def _names(metrics: Iterable[str], ends: Iterable[str]) -> list[str]:
   return [f"{metric}{end}" for metric in metrics for end in listed]
 
 
-def _whole(number: Number | None) -> Line:
-  """Value, ends, n, note."""
+def _parts(number: Number | None) -> Line:
+  """Return value, interval's ends, n and note."""
   if number is None:
     return None, None, None, None, None
   lo, hi = numbers_lib.ends(number) or (None, None)

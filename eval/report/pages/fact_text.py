@@ -1,4 +1,4 @@
-"""Facts in words: names of facts and their values, as pages show them."""
+"""Names and values of facts in the words that pages show."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ _NAMES = {
   "without_output": "classes without output",
   "config": "set",
 }
-# What a value means that says little by itself.
+# Values that say little by themselves, in words.
 _VALUES = {
   ("source", "fly"): "in the run, on the fly",
   ("source", "prepared"): "beforehand, a prepared set",
@@ -30,7 +30,7 @@ _VALUES = {
   ("decoders", ""): "nothing: no files of others",
   ("geometry", ""): "the set's own",
 }
-# What somebody has to say: shown where nobody did, too.
+# Facts that only their author can state: shown even if nobody did.
 OF_TRAINING = ("trained_on", "corruptions_seen")
 NOT_STATED = "not stated"
 _HASH = re.compile(r"[0-9a-f]{64}")
@@ -39,7 +39,7 @@ _ONE_SIDE = 2  # sides of a square
 
 
 def name(fact: str) -> str:
-  """A fact's name in words.
+  """Return a fact's name in words.
 
   >>> name("trained_on"), name("px")
   ('trained on', 'pixels')
@@ -47,52 +47,54 @@ def name(fact: str) -> str:
   return _NAMES.get(fact, definitions.words(fact))
 
 
-def value(fact: str, known: Any) -> str:
-  """A fact's value in words; of an unknown one `unknown`.
+def value(fact: str, content: Any) -> str:
+  """Return a fact's value in words, `unknown` if it is None.
 
   >>> value("px", [224, 224]), value("limit", None), value("trained_on", None)
   ('224 x 224', 'unknown', 'not stated')
   """
-  if known is None:
+  if content is None:
     return NOT_STATED if fact in OF_TRAINING else "unknown"
-  if isinstance(known, str) and (fact, known) in _VALUES:
-    return _VALUES[fact, known]
-  if fact == "px" and known == []:
+  if isinstance(content, str) and (fact, content) in _VALUES:
+    return _VALUES[fact, content]
+  if fact == "px" and content == []:
     return "each picture's own"
-  if fact == "px" and isinstance(known, Sequence) and len(known) == _ONE_SIDE:
-    return f"{known[0]} x {known[1]}"
-  return _plain(known)
+  if (
+    fact == "px" and isinstance(content, Sequence) and len(content) == _ONE_SIDE
+  ):
+    return f"{content[0]} x {content[1]}"
+  return _plain(content)
 
 
-def short(fact: str, known: Any) -> str:
-  """The same, a hash by its beginning.
+def short(fact: str, content: Any) -> str:
+  """Return a fact's value in words, with a hash shortened.
 
   >>> short("ids", "ab" * 32), short("codec", "raw")
   ('abababababab...', 'raw')
   """
-  text = value(fact, known)
+  text = value(fact, content)
   return f"{text[:_SHOWN]}..." if _HASH.fullmatch(text) else text
 
 
-def unknown(facts: Mapping[str, Any]) -> list[str]:
-  """The names of those that nobody knows, but for what is `not stated`."""
+def unknown_names(facts: Mapping[str, Any]) -> list[str]:
+  """Return the names of the unknown facts, except those `not stated`."""
   return [
     name(fact)
-    for fact, known in facts.items()
-    if known is None and fact not in OF_TRAINING
+    for fact, content in facts.items()
+    if content is None and fact not in OF_TRAINING
   ]
 
 
-def _plain(known: Any) -> str:
-  if isinstance(known, bool):
-    return "yes" if known else "no"
-  if isinstance(known, Mapping):
+def _plain(content: Any) -> str:
+  if isinstance(content, bool):
+    return "yes" if content else "no"
+  if isinstance(content, Mapping):
     parts = (
-      f"{definitions.words(str(k))} {_plain(v)}" for k, v in known.items()
+      f"{definitions.words(str(k))} {_plain(v)}" for k, v in content.items()
     )
     return "; ".join(parts) or "none"
-  if isinstance(known, list | tuple):
-    return ", ".join(_plain(v) for v in known) or "none"
-  if isinstance(known, int):
-    return f"{known:,}"
-  return str(known) or "none"
+  if isinstance(content, list | tuple):
+    return ", ".join(_plain(v) for v in content) or "none"
+  if isinstance(content, int):
+    return f"{content:,}"
+  return str(content) or "none"

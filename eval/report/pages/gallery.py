@@ -1,4 +1,4 @@
-"""Pictures of a run on its page: each in the page itself, with what it shows."""
+"""Pictures of a run, embedded in its page with their boxes and descriptions."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from robust_tfds.html_pages.pictures import Line, Shown, uri
 if TYPE_CHECKING:
   import numpy as np
 
-_EM = 0.05  # size of the letters of boxes, of the longer side that is seen
+_EM = 0.05  # size of the boxes' letters, as a share of the view's longer side
 
 
-def lines(listed: Sequence[pictures.Line]) -> list[Line]:
-  """Lines as the template writes them."""
+def embed(lines: Sequence[pictures.Line]) -> list[Line]:
+  """Return lines of pictures as the template writes them."""
   return [
-    Line(line.name or line.head, line.note, [*_shown(line)]) for line in listed
+    Line(line.name or line.head, line.note, _embed(line)) for line in lines
   ]
 
 
-def _shown(line: pictures.Line) -> list[Shown]:
+def _embed(line: pictures.Line) -> list[Shown]:
   out = []
   for picture in line.pictures:
     pixels = picture.pixels
@@ -31,26 +31,26 @@ def _shown(line: pictures.Line) -> list[Shown]:
       continue
     height, width = pixels.shape[:2]
     words = picture.title, picture.caption
-    said = dict.fromkeys((line.name or line.head, *words))
+    texts = dict.fromkeys((line.name or line.head, *words))
     shown = Shown(
       uri(pixels),
       (width, height),
       words,
-      picture.alt or ", ".join(filter(None, said)),
+      picture.alt or ", ".join(filter(None, texts)),
       max(height, width) <= shown_lib.SMALL,
     )
-    out.append(_with_boxes(shown, picture) if picture.view else shown)
+    out.append(_add_boxes(shown, picture) if picture.view else shown)
   return out
 
 
-def _with_boxes(shown: Shown, picture: pictures.Picture) -> Shown:
-  """The part of a picture that is seen, and its boxes."""
+def _add_boxes(whole: Shown, picture: pictures.Picture) -> Shown:
+  """Return a picture restricted to its view, with its boxes."""
   assert picture.view is not None
   x1, y1, x2, y2 = picture.view
   em = _EM * max(x2 - x1, y2 - y1)
-  labels = box_labels.written(picture.boxes, picture.view, em)
+  labels = box_labels.labels(picture.boxes, picture.view, em)
   return dataclasses.replace(
-    shown,
+    whole,
     view=" ".join(map(str, _sides(picture.view))),
     em=round(em, 2),
     boxes=[(b.kind, *_sides(b.box)) for b in picture.boxes],
@@ -67,13 +67,13 @@ def _with_boxes(shown: Shown, picture: pictures.Picture) -> Shown:
 
 
 def _sides(box: box_labels.Box) -> box_labels.Box:
-  """Left, top, width, height."""
+  """Return left, top, width and height of a box."""
   x1, y1, x2, y2 = box
   return round(x1, 1), round(y1, 1), round(x2 - x1, 1), round(y2 - y1, 1)
 
 
 def _tint(mask: np.ndarray) -> np.ndarray:
-  """A veil over a mask's pixels: uint8 `[h, w, 4]`."""
+  """Return a white veil over a mask's pixels: uint8 `[h, w, 4]`."""
   import numpy as np
 
   return mask[..., None] * np.array([255, 255, 255, 96], np.uint8)

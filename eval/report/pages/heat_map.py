@@ -1,7 +1,7 @@
-"""Heat maps: entries x conditions, numbers in words of a table on a ground.
+"""Heat maps as HTML tables: entries x conditions, cell background by value.
 
-The ground only repeats the number; ten steps from weak (good) to strong (bad) that
-also differ in grey. `style.css` holds the steps.
+The background repeats the number in ten steps from weak (good) to strong (bad) that
+also differ in grey. `board.css` has their colours.
 """
 
 import dataclasses
@@ -24,11 +24,11 @@ class Column:
   """A column of a heat map.
 
   Attributes:
-    key: no other of the map has it.
-    heading: over it.
-    name: of its corruption; equal neighbours share a heading above.
-    level: of its condition; empty where it is over all.
-    group: the corruption's group.
+    key: unique in the map.
+    heading: above it.
+    name: its corruption; equal neighbours share a heading.
+    level: its condition's level; empty: over all levels.
+    group: the corruption's family.
   """
 
   key: str
@@ -40,15 +40,15 @@ class Column:
 
 @dataclasses.dataclass(frozen=True)
 class HeatMap:
-  """A table of grounds.
+  """A table of numbers on coloured backgrounds.
 
   Attributes:
     id: of the table, unique on its page.
-    label: of the box that it scrolls in.
-    caption: what is seen.
+    label: of the box in which it scrolls.
+    caption: what it shows.
     metric: of all numbers.
     columns: from left to right.
-    numbers: entry and its numbers, a column each, from top to bottom.
+    numbers: entries from top to bottom, each with a number per column.
   """
 
   id: str
@@ -60,7 +60,7 @@ class HeatMap:
 
   @property
   def rows(self) -> list[tuple[Entry, list[tuple[int | None, str]]]]:
-    """Entry, and of every column the ground (0 to 9, or None) and the text."""
+    """The entries, each with the step (0 to 9, or None) and text per column."""
     return [
       (entry, [(self.step(n), numbers_lib.short(self.metric, n)) for n in row])
       for entry, row in self.numbers
@@ -68,16 +68,16 @@ class HeatMap:
 
   @functools.cached_property
   def values(self) -> list[float]:
-    """All numbers that there are, ascending."""
+    """All values, ascending."""
     every = (numbers_lib.value_of(n) for _, row in self.numbers for n in row)
     return sorted(value for value in every if value is not None)
 
   @functools.cached_property
   def range(self) -> tuple[float, float]:
-    """The least number, and the largest that is not far beyond the others.
+    """The least value, and the largest that is not an outlier.
 
-    Ratios to a baseline have no upper bound: one of them would leave the others
-    one ground. Beyond is more than twice the third quartile.
+    Ratios to a baseline have no upper bound: one of them could leave all others
+    the same background. An outlier is more than twice the third quartile.
     """
     if not self.values:
       return 0.0, 0.0
@@ -88,7 +88,7 @@ class HeatMap:
 
   @property
   def ends(self) -> tuple[str, str]:
-    """The numbers of the weakest and of the strongest ground."""
+    """The numbers of the weakest and of the strongest background, as text."""
     least, most = (
       numbers_lib.short(self.metric, Number(v)) for v in self.range
     )
@@ -99,17 +99,17 @@ class HeatMap:
 
   @property
   def end_words(self) -> tuple[str, str]:
-    """What the ends are; of an unknown sense neither is better."""
+    """What the ends are called: `least` and `most` if neither is better."""
     return ("best", "worst") if self.metric.sign else ("least", "most")
 
   @property
   def stronger(self) -> str:
-    """What a stronger ground means."""
+    """What a stronger background means."""
     return "worse" if self.metric.sign else "more"
 
   @property
   def groups(self) -> list[tuple[str, int]]:
-    """(name, columns) of the names over several; empty where none is."""
+    """(name, number of columns) of shared headings; [] if none is shared."""
     spans = [
       (name, len(list(columns)))
       for name, columns in itertools.groupby(self.columns, lambda c: c.name)
@@ -117,7 +117,7 @@ class HeatMap:
     return [] if len(spans) == len(self.columns) else spans
 
   def step(self, number: Number | None) -> int | None:
-    """0, the best, to 9; None without a number."""
+    """Return the step from 0, the best, to 9; None without a number."""
     value = numbers_lib.value_of(number)
     if value is None:
       return None

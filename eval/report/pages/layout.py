@@ -1,4 +1,4 @@
-"""Where the pages and files of a site lie; keys of boards and entries name them.
+"""Paths of a site's pages and files, named by the keys of boards and entries.
 
 index.html, definitions.html
 boards/<board>.html            and <board>.csv, .corruptions.csv, .cells.csv
@@ -15,11 +15,11 @@ _KEY = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]*")
 
 
 def check(boards: Sequence[Board]) -> None:
-  """Refuses boards whose keys cannot name files.
+  """Refuse boards whose keys cannot name files.
 
   Raises:
-    ValueError: two boards, or two entries of any boards, share a key but for its
-      case; or a key has other characters than letters, digits, `-` and `_`.
+    ValueError: keys of boards or of entries differ only in case or not at all, or
+      have other characters than letters, digits, `-` and `_`.
   """
   entries = [entry.key for board in boards for entry in board.entries]
   for keys in ([board.key for board in boards], entries):
@@ -27,20 +27,20 @@ def check(boards: Sequence[Board]) -> None:
     wrong = {k for k in keys if counts[k.lower()] > 1 or not _KEY.fullmatch(k)}
     if wrong:
       raise ValueError(
-        f"Keys that are there twice or no names: {', '.join(sorted(wrong))}."
+        f"Keys that are not unique or not valid: {', '.join(sorted(wrong))}."
       )
 
 
-def board(shown: Board) -> str:
-  """Path of a board's page."""
-  return f"boards/{shown.key}.html"
+def board(of_board: Board) -> str:
+  """Return the path of a board's page."""
+  return f"boards/{of_board.key}.html"
 
 
-def csv(shown: Board, kind: str = "") -> str:
-  """Path of a board's CSV file: headlines, or of `corruptions` or `cells`."""
-  return f"boards/{shown.key}{f'.{kind}' if kind else ''}.csv"
+def csv(of_board: Board, kind: str = "") -> str:
+  """Return the path of a board's CSV of headlines, `corruptions` or `cells`."""
+  return f"boards/{of_board.key}{f'.{kind}' if kind else ''}.csv"
 
 
 def model(entry: Entry) -> str:
-  """Path of an entry's page."""
+  """Return the path of an entry's page."""
   return f"models/{entry.key}.html"

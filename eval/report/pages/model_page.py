@@ -14,13 +14,15 @@ from eval.report.pages import view as view_lib
 from eval.tables import numbers
 from robust_tfds.conditions import Condition
 
-# Facts of models whose names facts of data have as well.
+# Facts of models that would be confused with facts of data.
 _OTHER_NAMES = {"source": "own_code"}
 Cells = Sequence[tuple[Metric, Number | None]]
 
 
-def html(view: view_lib.View, entry: Entry) -> str:
-  """The page of an entry of a board of a site."""
+def html(
+  view: view_lib.View, entry: Entry, severity: entry_charts.SeverityCharts
+) -> str:
+  """Return the page of an entry of a board."""
   board = view.board
   data = {k: v for k, v in entry.data.items() if k not in board.data}
   facts = {**board.data, **data}
@@ -35,13 +37,10 @@ def html(view: view_lib.View, entry: Entry) -> str:
     task=definitions.title_of(board.task),
     whole=entry.state == board_lib.WHOLE,
     rank=_rank(entry, view),
-    shown=shown(view, entry),
+    shown=tables(view, entry),
     charts={
-      "severity": entry_charts.severity_chart(view, entry),
+      "severity": severity.chart(entry),
       "parts": entry_charts.part_charts(view, entry),
-      "reliability": entry_charts.reliability_chart(
-        entry.reliability, board.family
-      ),
     },
     model_facts={
       _OTHER_NAMES.get(k, k): v for k, v in entry.model_facts.items()
@@ -50,26 +49,26 @@ def html(view: view_lib.View, entry: Entry) -> str:
   )
 
 
-def shown(view: view_lib.View, entry: Entry) -> dict[str, Any]:
+def tables(view: view_lib.View, entry: Entry) -> dict[str, Any]:
   """Return the numbers of an entry that `entry.html` shows in tables."""
   return {
     "headlines": _headlines(view, entry),
     "corruptions": _corruptions(view, entry),
     "cells": _cells(view, entry),
-    "only": _only(view, entry),
+    "only": _single_cell(view, entry),
   }
 
 
 @dataclasses.dataclass(frozen=True)
 class Table:
-  """Numbers in rows, and the notes below all.
+  """Numbers in rows, with their notes.
 
   Attributes:
-    corner: over the rows' names.
-    heads: over the columns.
+    corner: heading of the rows' names.
+    heads: headings of the columns.
     rows: name -> metric and number of each column.
-    caption: of the table.
-    intervals: how many columns show them.
+    caption: above the table.
+    intervals: how many columns show intervals.
   """
 
   corner: str
@@ -80,7 +79,7 @@ class Table:
 
   @property
   def count(self) -> str:
-    """How many examples are behind the numbers, in words."""
+    """The number of examples, in words."""
     listed = (number for cells in self.rows.values() for _, number in cells)
     return view_lib.examples(listed)
 
@@ -97,18 +96,17 @@ class Table:
 
 
 def _headlines(view: view_lib.View, entry: Entry) -> Cells:
-  """Numbers of the whole benchmark."""
-  metrics = (*view.headlines, *view.others)
+  metrics = (*view.headlines, *view.other_metrics)
   pairs = ((m, entry.number(m.name)) for m in metrics)
   return [(m, number) for m, number in pairs if number is not None]
 
 
 def _corruptions(view: view_lib.View, entry: Entry) -> Table | None:
-  """Numbers over the levels of a corruption, a line each."""
+  """Return the numbers over the levels of each corruption."""
   present = {(k[0], k[2]) for k in entry.numbers if k[1]}
   order = [m.name for m in view.details]
   columns = [
-    (view.shown(name), level)
+    (view.shown_metric(name), level)
     for name, level in sorted(
       present, key=lambda k: (order.index(k[0]), k[1] or 0)
     )
@@ -141,13 +139,12 @@ def _conditions(view: view_lib.View, entry: Entry) -> list[Condition]:
 
 
 def _metrics(view: view_lib.View, entry: Entry) -> list[Metric]:
-  """Those of the entry's cells."""
   cells = entry.cells.values()
   return [m for m in view.cell_metrics if any(m.name in c for c in cells)]
 
 
 def _cells(view: view_lib.View, entry: Entry) -> Table | None:
-  """All cells, a line a condition; None of a single one."""
+  """Return a line per condition; None if there is only one."""
   listed, metrics = _conditions(view, entry), _metrics(view, entry)
   if len(listed) == 1 or not metrics:
     return None
@@ -165,8 +162,8 @@ def _cells(view: view_lib.View, entry: Entry) -> Table | None:
   return Table("Condition", heads, rows, caption, 1)
 
 
-def _only(view: view_lib.View, entry: Entry) -> Cells:
-  """The numbers of a single condition, a line each; none of several."""
+def _single_cell(view: view_lib.View, entry: Entry) -> Cells:
+  """Return the numbers of the only condition; [] if there are several."""
   listed = _conditions(view, entry)
   if len(listed) != 1:
     return []

@@ -1,8 +1,8 @@
 """One run on one self-contained page, by the parts of the site's pages.
 
-The verdict, a picture and the models with their intervals come first; then what the
-models saw, maps of all conditions, and of every model what its page of a site has.
-No report: `write_all` writes it last, about the reports before it.
+The verdict, a picture and the models with their intervals come first; then charts,
+heat maps of all conditions, and for every model what its page on a site has.
+`write_all` writes it after the reports, whose charts it shows.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from eval.tables.context import Context
 from robust_tfds.conditions import Condition
 
 if TYPE_CHECKING:
-  from eval.report.reports.base import OnPage, Report
+  from eval.report.reports.base import PageChart, Report
 
 _FIRST = 6  # pictures at the head
-# Files that the page links, where they are beside it.
+# Files that the page links if they exist.
 _FILES = {
   "citations.bib": "what to cite",
   "leaderboard.md": "the numbers as Markdown",
@@ -42,13 +42,13 @@ class Figure:
   """A chart on the page.
 
   Attributes:
-    of: what is shown of it.
-    lines: of pictures.
-    folded: more of them.
-    svg: its figure, where there are no lines.
+    chart: its texts.
+    lines: pictures; empty: the figure is shown.
+    folded: more pictures, folded away.
+    svg: the figure.
   """
 
-  of: OnPage
+  chart: PageChart
   lines: Sequence[gallery.Line]
   folded: Sequence[gallery.Line]
   svg: str = ""
@@ -57,16 +57,16 @@ class Figure:
 def write(
   context: Context, reports: Sequence[Report], folder: epath.Path
 ) -> list[epath.Path]:
-  """Writes report.html.
+  """Write report.html.
 
   Args:
     context: what the page is about.
-    reports: whose charts it shows; written already.
-    folder: of their files and the page.
+    reports: already written into the folder; the page shows their charts.
+    folder: the page's folder.
   """
   view = view_lib.View(_board(context))
   figures = list(_figures(context, reports, folder))
-  maps = [*board_page.by_corruption(view), *board_page.by_condition(view)]
+  maps = [*board_page.corruption_maps(view), *board_page.condition_maps(view)]
   entries = view.board.entries
   text = template.page(
     "run.html",
@@ -81,7 +81,7 @@ def write(
     notes=pivot.notes(context),
     figures=figures,
     maps=maps,
-    shown=[(e, model_page.shown(view, e)) for e in entries],
+    shown=[(e, model_page.tables(view, e)) for e in entries],
     defined=board_page.defined(view),
     provenance=context.provenance,
     files=[(f, w) for f, w in _FILES.items() if (folder / f).exists()],
@@ -92,7 +92,7 @@ def write(
 
 
 def _board(context: Context) -> Board:
-  """The run's models as a board, on which nothing is ranked."""
+  """Return the run's models as a board on which nothing is ranked."""
   entries = [
     _entry(context, model, i) for i, model in enumerate(context.models)
   ]
@@ -114,7 +114,6 @@ def _board(context: Context) -> Board:
 
 
 def _entry(context: Context, model: str, place: int) -> Entry:
-  """A model with the numbers that it has; the page's note names the others."""
   kind = context.family.kind
   rows = [row for row in context.rows if row.model == model]
   return Entry(
@@ -123,56 +122,50 @@ def _entry(context: Context, model: str, place: int) -> Entry:
     model=model,
     numbers=board_lib.numbers(rows, kind),
     cells=board_lib.cells(rows, kind),
-    reliability={
-      Condition(name, level, kind): bins
-      for (of, name, level), bins in context.reliability.items()
-      if of == model
-    },
   )
 
 
 def _figures(
   context: Context, reports: Sequence[Report], folder: epath.Path
 ) -> Iterator[Figure]:
-  """What the charts show that the page does not show in its own way.
-
-  Pictures come before drawings.
-  """
-  on_page = filter(None, (report.on_page(context) for report in reports))
-  for of in sorted(on_page, key=lambda of: not of.lines):
-    file = folder / f"{of.stem}.svg"
+  """Yield the charts of the reports, those of pictures first."""
+  charts = filter(None, (report.page_chart(context) for report in reports))
+  for chart in sorted(charts, key=lambda chart: not chart.lines):
+    file = folder / f"{chart.stem}.svg"
     if file.exists():
-      lines, folded = map(gallery.lines, (of.lines, of.folded))
+      lines, folded = map(gallery.embed, (chart.lines, chart.folded))
       svg = "" if lines else file.read_text("utf-8")
-      yield Figure(of, lines, folded, svg)
+      yield Figure(chart, lines, folded, svg)
 
 
 def _first(context: Context, figures: Sequence[Figure]) -> gallery.Line:
-  """Clean and where the first model is worst; else what a figure shows first."""
+  """Return an example, clean and under the first model's worst conditions.
+
+  Without samples of two conditions these are the first pictures of the figures.
+  """
   model = "".join(context.models[:1])
   rows = [row for row in context.rows if row.model == model]
-  cells = verdict.of_cells(context.family, rows)
+  cells = verdict.main_rows(context.family, rows)
   samples = {
     condition: sample
     for condition in (Condition(), *verdict.worst(context.facts, cells))
     if (sample := _sample(context, condition))
   }
-  worst = {c.name: c for c in reversed(samples)}  # of each name the first
+  worst = {c.name: c for c in reversed(samples)}  # the worst of each name
   shown = [c for c in samples if worst[c.name] == c][:_FIRST]
   if len(shown) < 2:
     lines = (line for figure in figures for line in figure.lines)
     line = next(lines, gallery.Line("", "", []))
     return dataclasses.replace(line, pictures=line.pictures[:_FIRST])
-  said = [_named(samples[c], context, model, c, cells) for c in shown]
+  named = [_name(samples[c], context, model, c, cells) for c in shown]
   name = f"What {model} saw, clean and where it did worst"
-  return gallery.lines([pictures.Line(said, name)])[0]
+  return gallery.embed([pictures.Line(named, name)])[0]
 
 
 def _sample(context: Context, condition: Condition) -> pictures.Picture | None:
-  """An example under a condition: with boxes, or of a sequence its middle frame."""
-  drawn = context.overlays.get(condition.config)
-  if drawn:
-    (image, boxes), *_ = drawn
+  """Return an example, with its boxes if any; the middle frame of a sequence."""
+  if overlays := context.overlays.get(condition.config):
+    (image, boxes), *_ = overlays
     height, width = image.shape[:2]
     return pictures.Picture(image, boxes=boxes, view=(0, 0, width, height))
   pixels = context.samples.get((condition.name, condition.level))
@@ -183,14 +176,14 @@ def _sample(context: Context, condition: Condition) -> pictures.Picture | None:
   )
 
 
-def _named(
+def _name(
   picture: pictures.Picture,
   context: Context,
   model: str,
   condition: Condition,
   cells: Mapping[Condition, table.Row],
 ) -> pictures.Picture:
-  """A picture with its condition, the model's number there, its answer."""
+  """Return a picture with its condition, the model's number and its answer."""
   title = definitions.words(missing_cells.words(condition))
   row = cells.get(condition)
   number, alt = "", f"The example, {title}"
@@ -200,6 +193,6 @@ def _named(
     alt += f"; {model}: {number}"
   answers = context.predicted.get((model, condition.name, condition.level))
   if answers is not None and answers.ndim == 1:
-    taken = f"taken for {context.class_name(answers[0])}"
-    number, alt = f"{number}; {taken}", f"{alt}, {taken}"
+    answer = f"taken for {context.class_name(answers[0])}"
+    number, alt = f"{number}; {answer}", f"{alt}, {answer}"
   return dataclasses.replace(picture, title=title, caption=number, alt=alt)

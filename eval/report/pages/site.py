@@ -1,4 +1,4 @@
-"""All files of a site."""
+"""Writes the files of a site."""
 
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -11,6 +11,7 @@ from eval.metrics import definitions
 from eval.report.pages import (
   board_page,
   csv_files,
+  entry_charts,
   index_page,
   layout,
   model_page,
@@ -21,27 +22,26 @@ from robust_tfds.storage import disk
 
 
 def write(
-  boards: Sequence[Board], folder: epath.PathLike, aside: Sequence[Any] = ()
+  boards: Sequence[Board], folder: epath.PathLike, excluded: Sequence[Any] = ()
 ) -> list[epath.Path]:
-  """Writes a static site about boards, which opens without a server or network.
+  """Write a static site about boards, which opens without a server or network.
 
   Args:
-    boards: what it shows; their keys differ, and those of all entries.
-    folder: of the site; made where it is not there. Files of the same names are
-      replaced.
-    aside: what stands on no board, as `compare/boards/aside.Aside`.
+    boards: keys of boards, and of all entries, are unique.
+    folder: created if it is missing; files of the same names are replaced.
+    excluded: models on no board, as `compare/boards/aside.Aside`.
 
   Returns:
     The files; `index.html` is the first.
 
   Raises:
     DiskError: a file cannot be written.
-    ValueError: keys that are there twice or that cannot name files.
+    ValueError: keys are not unique or cannot name files.
   """
   layout.check(boards)
   root = epath.Path(folder)
   out = []
-  for path, text in _files([View(board) for board in boards], aside):
+  for path, text in _files([View(board) for board in boards], excluded):
     target = root / path
     with disk.writing(target):
       target.parent.mkdir(parents=True, exist_ok=True)
@@ -51,23 +51,24 @@ def write(
 
 
 def _files(
-  views: Sequence[View], aside: Sequence[Any]
+  views: Sequence[View], excluded: Sequence[Any]
 ) -> Iterator[tuple[str, str]]:
-  """(path, content) of every file."""
-  yield template.INDEX, index_page.html(views, aside)
+  """Yield (path, content) of every file."""
+  yield template.INDEX, index_page.html(views, excluded)
   yield template.DEFINITIONS, definitions_page()
   for view in views:
     board = view.board
     yield layout.board(board), board_page.html(view, [v.board for v in views])
+    charts = entry_charts.SeverityCharts(view)
     for entry in board.entries:
-      yield layout.model(entry), model_page.html(view, entry)
+      yield layout.model(entry), model_page.html(view, entry, charts)
     yield layout.csv(board), csv_files.headlines(view)
     yield layout.csv(board, "corruptions"), csv_files.corruptions(view)
     yield layout.csv(board, "cells"), csv_files.cells(view)
 
 
 def definitions_page() -> str:
-  """The page of definitions: every metric of every task."""
+  """Return the page of definitions: every metric of every task."""
   return template.page(
     "definitions.html",
     template.DEFINITIONS,

@@ -1,4 +1,4 @@
-"""The templates of sites and of runs, with what their markup asks."""
+"""The templates of sites and runs, with the modules that they call."""
 
 import pathlib
 

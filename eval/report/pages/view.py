@@ -1,4 +1,4 @@
-"""What a board has to show: which metrics, corruptions and conditions, in order."""
+"""`View`: the metrics, corruptions and conditions that a board's pages show."""
 
 import dataclasses
 import functools
@@ -13,27 +13,23 @@ from eval.tables import numbers as numbers_lib
 from robust_tfds.conditions import Condition
 
 _FEWEST = 3  # entries that have a median worth drawing
-# Difficulties of numbers that boards show; the harder ones stand on models' pages.
+# Difficulties that boards show; models' pages show the harder ones too.
 _FIRST = (None, 1)
 
 
 @dataclasses.dataclass(frozen=True)
 class View:
-  """A board as pages show it.
-
-  Attributes:
-    board: the plain data.
-  """
+  """A board as pages show it."""
 
   board: Board
 
-  def shown(self, metric: str) -> Metric:
-    """How a metric is shown."""
+  def shown_metric(self, metric: str) -> Metric:
+    """Return how a metric is shown."""
     return self.board.facts.metric(metric)
 
   @functools.cached_property
   def headlines(self) -> list[Metric]:
-    """Numbers of the whole benchmark: first the one that ranks, and its parts."""
+    """The numbers of the whole benchmark; first the ranking one and its parts."""
     ranked_by = self.board.ranked_by
     return sorted(
       self.board.headlines,
@@ -46,57 +42,59 @@ class View:
     return self.headlines[0] if self.headlines else None
 
   @functools.cached_property
-  def others(self) -> list[Metric]:
-    """Numbers of the whole benchmark that are no headlines."""
+  def other_metrics(self) -> list[Metric]:
+    """The numbers of the whole benchmark that are not headlines."""
     stated = {m.name for m in self.headlines}
     present = dict.fromkeys(k[0] for k in self._keys if not k[1])
-    return [self.shown(name) for name in present if name not in stated]
+    return [self.shown_metric(name) for name in present if name not in stated]
 
   @functools.cached_property
   def details(self) -> list[Metric]:
-    """Numbers of one corruption, those of the task first."""
+    """The numbers of single corruptions, those that the task names first."""
     present = dict.fromkeys(k[0] for k in self._keys if k[1])
     stated = [m.name for m in self.board.facts.details if m.name in present]
-    return [self.shown(name) for name in dict.fromkeys((*stated, *present))]
+    return [
+      self.shown_metric(name) for name in dict.fromkeys((*stated, *present))
+    ]
 
   @functools.cached_property
   def board_details(self) -> list[Metric]:
-    """Those that boards show; the others stand on models' pages."""
+    """The details that a board's page shows; models' pages show all of them."""
     stated = {m.name for m in self.board.facts.details}
     first = {k[0] for k in self._keys if k[1] and k[2] in _FIRST}
     return [m for m in self.details if m.name in stated & first]
 
   @functools.cached_property
   def corruptions(self) -> list[str]:
-    """Names that any number is of, in the papers' order."""
+    """The corruptions that have any number, in the papers' order."""
     named = {k[1] for k in self._keys} | {c.name for c in self.conditions}
     return [n for n in self.board.family.known_names if n in named]
 
   @functools.cached_property
   def conditions(self) -> list[Condition]:
-    """Conditions that any entry has a cell of, clean first."""
+    """The conditions that any entry has a cell of, clean first."""
     present = {c for e in self.board.entries for c in e.cells}
     return [c for c in self.board.conditions if c in present]
 
   @functools.cached_property
   def main_cell(self) -> str:
-    """The main metric of cells: of corrupted ones where there are any."""
+    """The main metric of the corrupted cells, or of the clean ones without any."""
     cells = [item for e in self.board.entries for item in e.cells.items()]
     cells.sort(key=lambda item: item[0].clean)
     return next((m for _, numbers in cells for m in numbers), "")
 
   @functools.cached_property
   def cell_metrics(self) -> list[Metric]:
-    """Metrics of the cells, the main one first."""
+    """The metrics of the cells, the main one first."""
     names = dict.fromkeys(
       [self.main_cell]
       + [m for e in self.board.entries for c in e.cells.values() for m in c]
     )
-    return [self.shown(name) for name in names if name]
+    return [self.shown_metric(name) for name in names if name]
 
   @functools.cached_property
   def medians(self) -> Mapping[Condition, float]:
-    """The main metric's median over entries, where there are enough."""
+    """The main metric's median over the entries, if there are enough of them."""
     values: dict[Condition, list[float]] = {}
     for entry in self.board.entries:
       for condition, numbers in entry.cells.items():
@@ -109,19 +107,19 @@ class View:
 
   @property
   def groups(self) -> list[str]:
-    """Groups of the corruptions, in the papers' order."""
+    """The families of the corruptions, in the papers' order."""
     family = self.board.family
     return list(dict.fromkeys(family.row(n).group for n in self.corruptions))
 
   @property
   def tokens(self) -> list[str]:
-    """What filters by corruption ask of a board."""
+    """The tokens by which the index filters boards."""
     groups = sorted(f"group:{group}" for group in self.groups)
     return [*self.corruptions, *groups]
 
   @property
   def choices(self) -> list[tuple[str, str]]:
-    """(token, words) of the groups, then of the corruptions."""
+    """(token, words) of the families, then of the corruptions."""
     return [(f"group:{g}", f"all {g}") for g in self.groups] + [
       (name, definitions.words(name)) for name in self.corruptions
     ]
@@ -133,7 +131,7 @@ class View:
     return [(str(level), str(level)) for level in levels]
 
   def main_value(self, entry: Entry) -> str:
-    """The number that ranks as scripts sort it; empty without one."""
+    """Return the ranking number as scripts sort it; empty without one."""
     number = entry.number(self.main.name) if self.main else None
     value = numbers_lib.value_of(number)
     return "" if value is None else f"{value:.9g}"
@@ -144,12 +142,12 @@ class View:
 
 
 def cell(entry: Entry, condition: Condition, metric: str) -> Number | None:
-  """A cell's number."""
+  """Return the number of a cell."""
   return entry.cells.get(condition, {}).get(metric)
 
 
 def examples(numbers: Iterable[Number | None]) -> str:
-  """How many examples are behind numbers, in words; empty where nobody says."""
+  """Return in words how many examples numbers are from; empty if unknown."""
   counts = {n.n for n in numbers if n is not None and n.n is not None}
   if not counts:
     return ""
@@ -158,7 +156,7 @@ def examples(numbers: Iterable[Number | None]) -> str:
 
 
 def notes(numbers: Mapping[str, Number | None]) -> dict[str, list[str]]:
-  """Note -> the names of the numbers that have it."""
+  """Return note -> the names of the numbers that have it."""
   out: dict[str, list[str]] = {}
   for name, number in numbers.items():
     if number is not None and number.note:

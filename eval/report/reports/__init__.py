@@ -1,14 +1,13 @@
-"""Reports: one file each, every one a pivot of the table.
+"""Reports of a run, one file each: figures and texts from the rows of its table.
 
-  every_task/                  what every task has: leaderboards, summary, ...
-  classification/, video/, ... what one task has besides; the folder says which
+  every_task/                  reports of every task: leaderboards, summary, ...
+  classification/, video/, ... further reports of a task
 
-What a report may read is `tables/context.py`.
+`eval/tables/context.py` is what a report may read.
 
 The folders are the registry: a file in one of them holds one subclass of
-`base.Report`, and a new report is a new file. A report of a kind that is there is a
-row of the folder's `REPORTS`. A task without a folder of its own
-has the reports of `every_task/`.
+`base.Report`, and a new report is a new file. A report of a kind that exists is a
+row of the folder's `REPORTS`.
 """
 
 import importlib
@@ -25,17 +24,17 @@ from robust_tfds import registry
 _EVERY_TASK = "every_task"
 
 
-def of_task(task: str) -> list[base.Report]:
-  """The reports of a task: those of every task, then its own, by name."""
+def task_reports(task: str) -> list[base.Report]:
+  """Return the reports of every task, then those of this one, by name."""
   return [
     report
     for folder in (_EVERY_TASK, task)
-    for _, report in sorted(_of_folder(folder).items())
+    for _, report in sorted(_folder_reports(folder).items())
   ]
 
 
-def _of_folder(folder: str) -> dict[str, base.Report]:
-  """Name -> report: the folder's rows `REPORTS`, and its files."""
+def _folder_reports(folder: str) -> dict[str, base.Report]:
+  """Return name -> report of a folder's `REPORTS` and its files."""
   root = pathlib.Path(__file__).parent / folder
   if not root.is_dir():
     return {}
@@ -48,12 +47,12 @@ def _of_folder(folder: str) -> dict[str, base.Report]:
 
 
 def write_all(context: Context, folder: epath.Path) -> list[epath.Path]:
-  """Writes every report of the context's task into `folder`, the page last.
+  """Write every report of the context's task into a folder, the page last.
 
   Returns:
     The files.
   """
   folder.mkdir(parents=True, exist_ok=True)
-  all_reports = of_task(context.task)
+  all_reports = task_reports(context.task)
   paths = [p for report in all_reports for p in report.write(context, folder)]
   return [*paths, *run_page.write(context, all_reports, folder)]

@@ -1,4 +1,4 @@
-"""`Report` and its kinds: what a file of the folders beside this one holds."""
+"""`Report` and its kinds: the classes of the files in the folders here."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from robust_tfds.charts import style
 
 
 @dataclasses.dataclass(frozen=True)
-class OnPage:
-  """What the run's page shows of a chart: lines of pictures, or its figure.
+class PageChart:
+  """A chart on the run's page: lines of pictures, or else its figure.
 
   Attributes:
-    stem: of the chart's files.
-    title: over it.
+    stem: name of the chart's files.
+    title: above it.
     reading: how to read it.
-    alt: what the figure shows; empty where there are lines.
+    alt: what the figure shows; empty if there are lines.
     lines: of pictures.
-    folded: more of them, which the page folds away.
+    folded: more pictures, which the page folds away.
   """
 
   stem: str
@@ -38,16 +38,16 @@ class OnPage:
 class Report(abc.ABC):
   """Some files about one run."""
 
-  def on_page(self, context: Context) -> OnPage | None:
-    """What the run's page shows of it; nothing by default."""
+  def page_chart(self, context: Context) -> PageChart | None:
+    """Return what the run's page shows of it; None by default."""
     return None
 
   @abc.abstractmethod
   def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
-    """Writes the report's files into `folder`.
+    """Write the report's files.
 
     Returns:
-      The files; none where the context lacks what the report is about.
+      The files; none if the context lacks what the report is about.
     """
 
 
@@ -62,10 +62,10 @@ class TextReport(Report):
 
   @abc.abstractmethod
   def text(self, context: Context) -> str:
-    """What the file says; empty where the context lacks what it is about."""
+    """Return the text; empty if the context lacks what it is about."""
 
   def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
-    """Writes the file; nothing where it would be empty."""
+    """Write the file, unless it would be empty."""
     text = self.text(context)
     if not text:
       return []
@@ -75,56 +75,43 @@ class TextReport(Report):
 
 
 class Chart(Report):
-  """A report that is a figure, and perhaps a text beside it.
+  """A report that is a figure, possibly with a text beside it.
 
   Attributes:
-    stem: of its files.
-    caption: over it on the run's page; empty where the page shows the same in its
-      own way.
-    reading: how to read it, a sentence or two below the caption; of pictures
-      `{model}` is the first model.
-    shows: what is drawn, for those who do not see it; models follow.
+    stem: name of its files.
+    caption: its title on the run's page.
+    reading: how to read it, in a sentence or two; of pictures `{model}` is the
+      first model.
+    shows: a description for people who do not see it; the models follow.
   """
 
   stem: str
-  caption: str = ""
-  reading: str = ""
+  caption: str
+  reading: str
   shows: str = ""
 
-  def on_page(self, context: Context) -> OnPage | None:
-    """The figure, unless the page shows the same in its own way."""
-    if not self.caption:
-      return None
+  def page_chart(self, context: Context) -> PageChart | None:
+    """Return the figure with its words."""
     alt = f"{self.shows}: {', '.join(context.models)}."
-    return OnPage(self.stem, self.caption, self.reading, alt)
+    return PageChart(self.stem, self.caption, self.reading, alt)
 
   @abc.abstractmethod
   def draw(self, context: Context) -> style.Figure | None:
-    """The figure; None where the context lacks what it shows."""
+    """Draw the figure; None if the context lacks what it shows."""
 
   def text(self, context: Context) -> str:
-    """Markdown beside the figure; none by default."""
+    """Return Markdown to stand beside the figure; empty by default."""
     return ""
 
   def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
-    """Writes <stem>.png and .svg, and .md where there is a text."""
-    return self.save(context, folder, self.stem)
-
-  def save(
-    self, context: Context, folder: epath.Path, stem: str
-  ) -> list[epath.Path]:
-    """Writes the same under another name.
-
-    Returns:
-      The files; none where the context lacks what it shows.
-    """
+    """Write <stem>.png and .svg, and .md if there is a text."""
     figure = self.draw(context)
     if figure is None:
       return []
-    files = style.save(figure, folder, stem, context.provenance)
+    files = style.save(figure, folder, self.stem, context.provenance)
     text = self.text(context)
     if text:
-      files.append(folder / f"{stem}.md")
+      files.append(folder / f"{self.stem}.md")
       files[-1].write_text(text, "utf-8")
     return files
 
@@ -144,25 +131,25 @@ class Pictures(Chart):
 
   @abc.abstractmethod
   def lines(self, context: Context) -> Sequence[pictures.Line]:
-    """From top to bottom; none where the context lacks what they show."""
+    """Return the lines, or [] if the context lacks what they show."""
 
   def draw(self, context: Context) -> style.Figure | None:
-    """None without lines."""
+    """Draw the lines."""
     lines = self.lines(context)
     if not lines:
       return None
     return pictures.draw(lines, self.side, name_width=self.name_width)
 
-  def on_page(self, context: Context) -> OnPage | None:
-    """The pictures as they are."""
+  def page_chart(self, context: Context) -> PageChart | None:
+    """Return the pictures as they are."""
     lines, folded = map(tuple, self.folded(context))
     reading = self.reading.format(model=", ".join(context.models[:1]))
-    of = self.stem, self.caption, reading
-    return OnPage(*of, lines=lines, folded=folded) if lines else None
+    words = self.stem, self.caption, reading
+    return PageChart(*words, lines=lines, folded=folded) if lines else None
 
   def folded(
     self, context: Context
   ) -> tuple[Sequence[pictures.Line], Sequence[pictures.Line]]:
-    """What the page shows at once, and what it folds away."""
+    """Return the lines that the page shows at once, and those it folds away."""
     lines = self.lines(context)
     return lines[: self.unfolded], lines[self.unfolded :]

@@ -10,10 +10,10 @@ from robust_tfds.charts import style
 
 
 class Reliability(base.Chart):
-  """Accuracy against the top score.
+  """Accuracy against the top score, clean and at each severity.
 
-  Of a severity the examples of all common conditions are pooled: each counts as
-  often as it is shown, and the panel says how many conditions that are.
+  A severity pools the examples of all common conditions: each example counts as
+  often as it was shown, and the title says how many conditions there are.
   """
 
   stem = "reliability"
@@ -25,29 +25,30 @@ class Reliability(base.Chart):
   shows = "Reliability diagrams, top score across, accuracy up"
 
   def draw(self, context: Context) -> style.Figure | None:
-    """None where no scores are known."""
-    of = [
+    lines = [
       reliability.Line(model, i, panels(context, model))
       for i, model in enumerate(context.models)
     ]
-    of = [line for line in of if line.panels]
-    return reliability.draw(of) if of else None
+    lines = [line for line in lines if line.panels]
+    return reliability.draw(lines) if lines else None
 
 
 def panels(context: Context, model: str) -> list[reliability.Panel]:
-  """Clean, then the common conditions of each severity; those that are there."""
-  of = {k[1:]: bins for k, bins in context.reliability.items() if k[0] == model}
+  """Return the diagrams of clean data and of the severities of the run."""
+  cells = {
+    k[1:]: bins for k, bins in context.reliability.items() if k[0] == model
+  }
   out = [
     reliability.Panel("clean", bins)
-    for (name, _), bins in of.items()
+    for (name, _), bins in cells.items()
     if not name
   ]
-  levels = sorted({level for name, level in of if name in context.common})
+  levels = sorted({level for name, level in cells if name in context.common})
   for level in levels:
-    cells = [of[n, level] for n in context.common if (n, level) in of]
-    count, whole = len(cells), len(context.common + context.missing)
+    pool = [cells[n, level] for n in context.common if (n, level) in cells]
+    count, whole = len(pool), len(context.common + context.missing)
     plural = "s" * (whole != 1)
-    lacking = "" if count == whole else f"{count} of "
-    title = f"severity {level}, {lacking}{whole} {context.facts.noun}{plural}"
-    out.append(reliability.Panel(title, calibration.pooled(cells)))
+    share = "" if count == whole else f"{count} of "
+    title = f"severity {level}, {share}{whole} {context.facts.noun}{plural}"
+    out.append(reliability.Panel(title, calibration.pooled(pool)))
   return out

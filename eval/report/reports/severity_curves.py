@@ -1,4 +1,4 @@
-"""A rate against severity, one panel a corruption, one line a model."""
+"""A rate against severity: a panel per corruption, a line per model."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from robust_tfds.charts.frame import ABOVE, Frame
 
 @dataclasses.dataclass(frozen=True)
 class SeverityCurves(base.Chart):
-  """Of every cell, with its interval.
+  """The rate of every cell with its interval.
 
   Attributes:
     stem: name of its files.
-    metric: the metric that is drawn.
-    words: the label of the y axis.
-    columns: panels beside each other.
-    top: of the axis, in %; None: the highest end of an interval.
+    metric: the rate.
+    words: label of the y axis.
+    columns: panels in a row.
+    top: end of the y axis in %; None: the highest end of an interval.
   """
 
   stem: str
@@ -37,7 +37,6 @@ class SeverityCurves(base.Chart):
   shows = "A line chart for each corruption, severity across"
 
   def draw(self, context: Context) -> style.Figure | None:
-    """None without corruptions."""
     names = pivot.names(context)
     if not names:
       return None
@@ -57,7 +56,6 @@ class SeverityCurves(base.Chart):
     return lines.draw([self._panel(context, name) for name in names], frame)
 
   def _panel(self, context: Context, name: str) -> lines.Panel:
-    """Of a corruption, the clean cell at its left."""
     own = context.family.row(name).set == "own"
     kind = "" if name in context.common else ", own" if own else ", extra"
     curves = []

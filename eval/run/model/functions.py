@@ -99,7 +99,7 @@ def _spec(kind: Kind, classes: int, side_px: int) -> ModelSpec:
     num_classes=classes,
     input_px=side_px,
     flexible=True,
-    weights="own",
+    weights="robust_tfds",
     label_space="custom",
   )
 

@@ -183,7 +183,7 @@ def _own_variables(
 
 def _source(name: str, model: Model) -> dict[str, str]:
   """sha256 of what a model from elsewhere computes, by name."""
-  source = own_source.of(model.code)
+  source = own_source.code_hashes(model.code)
   if ":" in name:
     source |= own_source.hashes(name)
   if model.program:

@@ -62,7 +62,7 @@ def answers(columns: Columns) -> Answers | None:
     columns["top5"][:, 0],
     correct,
     columns["group_id"],
-    columns["frame"],
+    columns.get("frame", np.zeros(len(correct), np.int32)),
     **known,
   )
 

@@ -1,1 +1,1 @@
-"""ONNX graphs: read from a file (`file`), run in JAX (`graph`, `operators`)."""
+"""ONNX graphs: reading of files (`file`), execution in JAX (`graph`)."""

@@ -1,4 +1,4 @@
-"""Reads an ONNX file: its graph, and its weights when they are asked for.
+"""ONNX files: the graph of operators, and its weights, which are read on demand.
 
 Weights may lie in files beside the model's; a path that leaves the model's folder
 is refused.
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
 _MODEL_GRAPH = 7
 _GRAPH_INITIALIZER = 5
 _TENSOR_RAW_DATA = 9
-# The oldest operators whose broadcasting is today's.
+# The oldest operators with today's broadcasting.
 _LEAST_OPSET = 7
 _NONE: Mapping[str, Any] = types.MappingProxyType({})
 
 
 @dataclasses.dataclass(frozen=True)
 class Tensor:
-  """Weights that are not read yet.
+  """An array of weights, which is not read yet.
 
   Attributes:
-    proto: what the file says of them.
-    raw: their bytes, where they lie in the model's file.
-    place: the file that holds them instead.
+    proto: its name, dtype and shape, as the file states them.
+    raw: its bytes, if they lie in the model's file.
+    place: path of the file that holds it instead.
   """
 
   proto: onnx.TensorProto
@@ -52,22 +52,22 @@ class Tensor:
   place: pathlib.Path | None = None
 
   def array(self) -> np.ndarray:
-    """A copy of the numbers.
+    """Return a copy of the numbers.
 
     Raises:
-      UserError: fewer or more bytes than the shape needs.
+      UserError: there are fewer or more bytes than the shape needs.
     """
     from onnx import numpy_helper
 
     if self.raw is None and self.place is None:
       return np.asarray(numpy_helper.to_array(self.proto))
-    dtype = dtypes.of(self.proto.data_type)
+    dtype = dtypes.dtype_of(self.proto.data_type)
     shape = tuple(self.proto.dims)
     size = math.prod(shape) * dtype.itemsize
     if self.place is not None:
       return self._external(dtype, shape, size)
     if len(self.raw or b"") != size:
-      raise self._wrong(len(self.raw or b""), shape, dtype)
+      raise self._size_error(len(self.raw or b""), shape, dtype)
     return np.frombuffer(self.raw or b"", dtype).reshape(shape).copy()
 
   def _external(
@@ -78,7 +78,7 @@ class Tensor:
     length = int(entries.get("length", size))
     room = paths.state(self.place).size - offset  # type: ignore[arg-type]
     if length != size or offset < 0 or room < size:
-      raise self._wrong(min(length, room), shape, dtype)
+      raise self._size_error(min(length, room), shape, dtype)
     array = np.empty(shape, dtype)
     with io.FileIO(self.place or "") as file:
       file.seek(offset)
@@ -87,7 +87,7 @@ class Tensor:
         view = view[count:]
     return array
 
-  def _wrong(
+  def _size_error(
     self, size: int, shape: tuple[int, ...], dtype: np.dtype
   ) -> errors.UserError:
     return errors.UserError(
@@ -100,9 +100,9 @@ class Input:
   """An input of a graph.
 
   Attributes:
-    name: of the value.
-    dtype: of its elements.
-    shape: its sides; None where they are free.
+    name: name of the value.
+    dtype: dtype of its elements.
+    shape: its sides; None if a side is free.
   """
 
   name: str
@@ -115,11 +115,11 @@ class Graph:
   """A graph of operators, or a branch of one.
 
   Attributes:
-    nodes: in the order in which they can be run.
-    inputs: without those that have weights.
+    nodes: the operators, in the order in which they can run.
+    inputs: the inputs without weights.
     outputs: names of values.
-    tensors: name -> weights.
-    digest: sha256 of the nodes; empty of branches.
+    tensors: the weights by name.
+    digest: sha256 of the nodes; '' for a branch.
   """
 
   nodes: tuple[Node, ...]
@@ -130,30 +130,32 @@ class Graph:
 
   @property
   def files(self) -> list[pathlib.Path]:
-    """What holds weights beside the model's own file."""
+    """The files that hold weights, without the model's own."""
     places = {t.place for t in self.tensors.values() if t.place is not None}
     return sorted(places)
 
 
 def read(path: str) -> Graph:
-  """The graph of a file of this machine.
+  """Read the graph of a local file.
 
   Raises:
-    UserError: damaged, of too old a version, or with weights that lie outside
-      of the model's folder.
+    UserError: the file is damaged, too old, or has weights outside the model's
+      folder.
   """
-  return of(*_cut(path))
+  return from_model(*_cut(path))
 
 
-def of(model: onnx.ModelProto, tensors: Mapping[str, Tensor] = _NONE) -> Graph:
-  """The graph of a model.
+def from_model(
+  model: onnx.ModelProto, tensors: Mapping[str, Tensor] = _NONE
+) -> Graph:
+  """Return the graph of a model.
 
   Args:
-    model: which is changed.
+    model: the message, which is changed.
     tensors: weights that were cut out of it.
 
   Raises:
-    UserError: it holds no graph, or of too old a version.
+    UserError: it holds no graph, or is too old.
   """
   import onnx
   from onnx import inliner
@@ -166,7 +168,7 @@ def of(model: onnx.ModelProto, tensors: Mapping[str, Tensor] = _NONE) -> Graph:
     raise errors.UserError("it holds no graph of operators.")
   if opset < _LEAST_OPSET:
     raise errors.UserError(
-      f"it is of opset {opset}, expected {_LEAST_OPSET} or more."
+      f"it has opset {opset}, expected {_LEAST_OPSET} or later."
     )
   graph = _graph(model.graph, opset, tensors)
   text = onnx.GraphProto.SerializeToString(model.graph, deterministic=True)
@@ -175,7 +177,7 @@ def of(model: onnx.ModelProto, tensors: Mapping[str, Tensor] = _NONE) -> Graph:
 
 
 def _cut(path: str) -> tuple[onnx.ModelProto, dict[str, Tensor]]:
-  """A model without its weights, and these."""
+  """Return a model without its weights, and these by name."""
   import onnx
 
   whole = _mapped(path)
@@ -193,7 +195,7 @@ def _cut(path: str) -> tuple[onnx.ModelProto, dict[str, Tensor]]:
   model = onnx.ModelProto.FromString(bytes(shell))
   model.graph.ParseFromString(bytes(graph))
   if model.graph.sparse_initializer:
-    raise errors.UserError("it has sparse weights, which are not read here.")
+    raise errors.UserError("it has sparse weights, which are not supported.")
   return model, tensors
 
 
@@ -217,21 +219,21 @@ def _tensor(path: str, message: memoryview) -> Tensor:
   if proto.data_location != onnx.TensorProto.EXTERNAL:
     return Tensor(proto, raw)
   locations = [e.value for e in proto.external_data if e.key == "location"]
-  return Tensor(proto, place=_beside(path, "".join(locations)))
+  return Tensor(proto, place=_weights_file(path, "".join(locations)))
 
 
-def _beside(path: str, location: str) -> pathlib.Path:
-  """A file in the model's folder or below it."""
+def _weights_file(path: str, location: str) -> pathlib.Path:
+  """Return the path of a file in the model's folder or below it."""
   folder = pathlib.Path(path).resolve().parent
   place = (folder / location).resolve()
   if not place.is_relative_to(folder) or place == folder:
     raise errors.UserError(
-      f"its weights are said to lie in {location!r}, outside of the model's"
-      " folder: such a file is not opened. Store them beside the model."
+      f"its weights lie in {location!r}, outside the model's folder: such a file"
+      " is not opened. Store them beside the model."
     )
   if not place.is_file():
     raise errors.UserError(
-      f"its weights lie in {location!r}, which is not beside it. Copy that file"
+      f"its weights lie in {location!r}, which does not exist. Copy that file"
       " into the model's folder."
     )
   return place
@@ -291,4 +293,4 @@ def _attribute(attribute: onnx.AttributeProto, opset: int) -> Any:
 def _input(value: onnx.ValueInfoProto) -> Input:
   kind = value.type.tensor_type
   sides = tuple(d.dim_value or None for d in kind.shape.dim)
-  return Input(value.name, dtypes.of(kind.elem_type), sides)
+  return Input(value.name, dtypes.dtype_of(kind.elem_type), sides)

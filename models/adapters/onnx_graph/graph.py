@@ -1,4 +1,4 @@
-"""Runs an ONNX graph in JAX, operator by operator, inside of a traced function."""
+"""Execution of an ONNX graph in JAX, operator by operator, while it is traced."""
 
 import dataclasses
 import hashlib
@@ -23,14 +23,15 @@ _IF = "If"  # whose branches are graphs: not an operator of the table
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Program:
-  """What a graph's output needs.
+  """The part of a graph that computes one output.
 
   Attributes:
-    nodes: in order.
-    source: the name of the graph's input.
-    output: the name of the value that it answers with.
-    variables: weights, which the program is given.
-    constants: what shapes depend on, and whole numbers; part of the program.
+    nodes: the operators, in order.
+    source: name of the graph's input.
+    output: name of the computed value.
+    variables: weights, which are passed to the program.
+    constants: arrays that shapes depend on, and whole numbers; they are part of
+      the program.
   """
 
   nodes: tuple[Node, ...]
@@ -40,21 +41,21 @@ class Program:
   constants: Mapping[str, np.ndarray]
 
   @classmethod
-  def of(
+  def from_graph(
     cls,
     graph: file.Graph,
     output: str,
     weights: Mapping[str, np.ndarray] | None = None,
   ) -> Self:
-    """The program of one output; other outputs' nodes are left out.
+    """Return the program of one output, without the nodes of others.
 
     Args:
-      graph: of one input.
-      output: the name of a value.
-      weights: those that the graph does not hold itself; copied.
+      graph: a graph of one input.
+      output: name of a value.
+      weights: weights that the graph does not hold itself; they are copied.
 
     Raises:
-      UserError: damaged weights.
+      UserError: weights are damaged.
     """
     nodes = _needed(graph.nodes, output)
     read = {name for node in nodes for name in _reads(node)} | {output}
@@ -76,13 +77,13 @@ class Program:
     pixels: jax.Array,
     dtype: str = "float32",
   ) -> jax.Array:
-    """The output's value.
+    """Compute the output.
 
     Args:
-      variables: as `self.variables`.
-      pixels: as the graph takes them.
-      dtype: `float32`, or `bfloat16`, in which matrices are then multiplied;
-        all else stays in float32.
+      variables: arrays like `self.variables`.
+      pixels: the graph's input.
+      dtype: dtype of matrix products, `float32` or `bfloat16`; the rest stays
+        in float32.
 
     Raises:
       UntraceableError: a shape depends on the pixels.
@@ -95,8 +96,8 @@ class Program:
       _run(self.nodes, values, dtype)
       return jnp.asarray(_value(values, self.output))
 
-  def with_constants(self, names: Iterable[str]) -> Self:
-    """The same with these of its variables as constants."""
+  def fix(self, names: Iterable[str]) -> Self:
+    """Return a program in which these variables are constants."""
     fixed = {n: self.variables[n] for n in names if n in self.variables}
     return dataclasses.replace(
       self,
@@ -105,7 +106,7 @@ class Program:
     )
 
   def text(self) -> str:
-    """A line for each node and constant, which say what it computes."""
+    """Return the program as text: a line for each constant and node."""
     lines = [
       f"{n} = {_text(self.constants[n])}" for n in sorted(self.constants)
     ]
@@ -121,7 +122,7 @@ def _options(node: Node) -> list[str]:
 
 
 def _text(value: Any) -> str:
-  """Of numbers, arrays and branches: what tells them from others."""
+  """Return a text that identifies a number, an array or a branch."""
   if isinstance(value, file.Graph):
     weights = [f"{n} = {_text(t.array())}" for n, t in value.tensors.items()]
     nodes = [f"{n.operator}{[*n.inputs, *_options(n)]}" for n in value.nodes]
@@ -133,13 +134,13 @@ def _text(value: Any) -> str:
 
 
 def unknown_operators(graph: file.Graph, output: str) -> tuple[str, ...]:
-  """Names of the operators that an output needs and that are not known here."""
+  """Return the operators that an output needs and that are unknown here."""
   nodes = _needed(graph.nodes, output)
   return tuple(sorted({n.operator for n in _all(nodes)} - {*TABLE, _IF}))
 
 
 def _all(nodes: Iterable[Node]) -> Iterator[Node]:
-  """Nodes, and those of their branches."""
+  """Yield nodes, and those of their branches."""
   for node in nodes:
     yield node
     for branch in _branches(node):
@@ -152,7 +153,7 @@ def _branches(node: Node) -> list[file.Graph]:
 
 
 def _reads(node: Node) -> Iterator[str]:
-  """Values that a node or its branches are given."""
+  """Yield the names of the values that a node or its branches read."""
   yield from filter(None, node.inputs)
   for branch in _branches(node):
     yield from branch.outputs
@@ -161,19 +162,19 @@ def _reads(node: Node) -> Iterator[str]:
 
 
 def _needed(nodes: Iterable[Node], output: str) -> tuple[Node, ...]:
-  """The nodes that an output is computed by; what nothing reads has no name."""
+  """Return the nodes that compute an output; unread outputs lose their names."""
   needed = {output}
-  kept = []
+  used = []
   for node in reversed(tuple(nodes)):
     if needed.intersection(node.outputs):
       read = tuple(n if n in needed else "" for n in node.outputs)
       needed.update(_reads(node))
-      kept.append(dataclasses.replace(node, outputs=read))
-  return tuple(reversed(kept))
+      used.append(dataclasses.replace(node, outputs=read))
+  return tuple(reversed(used))
 
 
 def _folded(nodes: Iterable[Node]) -> set[str]:
-  """Values that shapes depend on, and all that these are computed of."""
+  """Return the values that shapes depend on, directly or not."""
   fixed: set[str] = set()
   for node in reversed(tuple(nodes)):
     operator = TABLE.get(node.operator)
@@ -189,7 +190,7 @@ def _folded(nodes: Iterable[Node]) -> set[str]:
 
 
 def _is_weight(array: np.ndarray) -> bool:
-  """Numbers of a layer; whole ones are places and sizes, but for eight bits."""
+  """Return whether an array is a weight: floats, or quantised to eight bits."""
   return jnp.issubdtype(array.dtype, jnp.floating) or array.dtype.itemsize == 1
 
 
@@ -211,24 +212,24 @@ def _value(values: Mapping[str, Any], name: str) -> Any:
     return None
   if name not in values:
     raise errors.UserError(
-      f"nothing before it computes the value {name!r}: it is damaged."
+      f"no operator computes the value {name!r}: the graph is damaged."
     )
   return values[name]
 
 
 def _apply(node: Node, inputs: list[Any], dtype: str) -> tuple:
   if node.operator not in TABLE:
-    raise UntraceableError(f"{node.operator}: not known to JAX here.")
+    raise UntraceableError(f"{node.operator}: unknown to JAX here.")
   operator = TABLE[node.operator]
   for place in operator.static:
     if place < len(inputs) and not is_static(inputs[place]):
       raise node.refuse(
-        f"its input {node.inputs[place]!r} decides on a shape and depends on the"
+        f"its input {node.inputs[place]!r} determines a shape and depends on the"
         " pixels, which JAX cannot trace."
       )
   narrow = operator.product and not all(map(is_static, inputs))
   if narrow:
-    inputs = [_in_place_of("float32", x, dtype) for x in inputs]
+    inputs = [_recast(x, "float32", dtype) for x in inputs]
   try:
     outputs = operator.function(node, *inputs)
   except errors.UserError:
@@ -238,19 +239,19 @@ def _apply(node: Node, inputs: list[Any], dtype: str) -> tuple:
       f"{node.operator} ({node.outputs[0]}): {errors.user_fault(error)}"
     ) from error
   if narrow:
-    outputs = _in_place_of(dtype, outputs, "float32")
+    outputs = _recast(outputs, dtype, "float32")
   return outputs if isinstance(outputs, tuple) else (outputs,)
 
 
-def _in_place_of(dtype: str, value: Any, other: str) -> Any:
-  """An array of a dtype in another one; all else as it is."""
-  if value is None or value.dtype != jnp.dtype(dtype):
+def _recast(value: Any, old: str, new: str) -> Any:
+  """Convert arrays of one dtype to another; other values stay."""
+  if value is None or value.dtype != jnp.dtype(old):
     return value
-  return value.astype(jnp.dtype(other))
+  return value.astype(jnp.dtype(new))
 
 
 def _branch(node: Node, values: Mapping[str, Any], dtype: str) -> tuple:
-  """The outputs of the branch that a known condition chooses."""
+  """Return the outputs of the branch that a known condition chooses."""
   condition = _value(values, node.inputs[0])
   if not is_static(condition):
     raise node.refuse("its condition depends on the pixels.")

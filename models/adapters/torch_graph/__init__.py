@@ -1,1 +1,1 @@
-"""Torch modules: which are taken (`modules`), their graphs (`export`)."""
+"""Torch modules: checks of them (`modules`), and their graphs (`export`)."""

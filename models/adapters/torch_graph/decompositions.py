@@ -1,4 +1,4 @@
-"""Simpler operators for those that torch cannot write in ONNX's."""
+"""Simpler operators for those that torch cannot express in ONNX."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def table() -> dict[Any, Callable[..., Any]]:
-  """Operator -> a function of torch's simpler ones that computes the same."""
+  """Return a function of simpler operators for each operator."""
   import torch
 
   aten = torch.ops.aten
@@ -25,10 +25,10 @@ def table() -> dict[Any, Callable[..., Any]]:
 
 
 def _reshaped(x: torch.Tensor, shape: Sequence[int]) -> torch.Tensor:
-  """A copy in place of a view.
+  """Return a copy in place of a view.
 
-  torch records the view of an attention's answer, which lies otherwise in
-  memory once the attention is taken apart.
+  torch records a view of an attention's answer, whose memory layout changes
+  when the attention is decomposed.
   """
   import torch
 
@@ -43,15 +43,17 @@ def _adaptive_mean(x: torch.Tensor, sizes: Sequence[int]) -> torch.Tensor:
 def _adaptive_max(
   x: torch.Tensor, sizes: Sequence[int]
 ) -> tuple[torch.Tensor, torch.Tensor]:
-  """The largest of each window; where it lies is not computed (-1)."""
+  """Return the maximum of each window; its index is not computed (-1)."""
   import torch
 
   y = _pooled(x, sizes, "amax")
   return y, torch.full_like(y, -1, dtype=torch.int64)
 
 
-def _pooled(x: torch.Tensor, sizes: Sequence[int], by: str) -> torch.Tensor:
-  """So many windows along each of the last axes; they may overlap by one."""
+def _pooled(
+  x: torch.Tensor, sizes: Sequence[int], reduction: str
+) -> torch.Tensor:
+  """Reduce windows, which may overlap by one; `sizes` counts them per axis."""
   import torch
 
   for axis, size in enumerate(sizes, x.ndim - len(sizes)):
@@ -60,6 +62,6 @@ def _pooled(x: torch.Tensor, sizes: Sequence[int], by: str) -> torch.Tensor:
     for i in range(size):
       start, end = i * side // size, -(-(i + 1) * side // size)
       part = x.narrow(axis, start, end - start)
-      parts.append(getattr(part, by)(axis, keepdim=True))
+      parts.append(getattr(part, reduction)(axis, keepdim=True))
     x = torch.cat(parts, axis)
   return x

@@ -1,4 +1,7 @@
-"""From a torch module to a program of JAX: torch exports, in ONNX's operators."""
+"""Translation of a torch module into a program of JAX.
+
+torch exports the module, and writes it in ONNX's operators.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +26,7 @@ if TYPE_CHECKING:
 
 # What `_single` puts before the names of a module's weights.
 _WRAPPED = "wrapped_net."
-# How torch's exporter names the operator at which it fails.
+# The operator at which torch's exporter fails, in its message.
 _FAILED = re.compile(r"call_function\[target=torch\.ops\.([\w.]+)\]")
 
 
@@ -32,16 +35,16 @@ def export(
   shape: Sequence[int],
   output: str | int | None = None,
 ) -> torch.export.ExportedProgram:
-  """The graph of a module, for batches of any number of rows.
+  """Export the graph of a module, for batches of any number of rows.
 
   Args:
-    net: a module in evaluation mode; or what torch.export made of one.
-    shape: of a batch of two or more rows.
-    output: which of the module's outputs is wanted.
+    net: a module in evaluation mode; or an exported one.
+    shape: shape of a batch of two or more rows.
+    output: key or index of the output to compute.
 
   Raises:
-    UserError: torch cannot export it: its Python code depends on pixels, or on
-      the number of rows, or calls what torch cannot follow.
+    UserError: torch cannot export it: its Python code depends on pixels or on
+      the number of rows, or calls functions that torch cannot trace.
   """
   import torch
 
@@ -57,7 +60,7 @@ def export(
   called = net if output is None else _single(net, output)
   reasons = []
   with _plain_attention(), _quiet():
-    # Strict reads the bytecode: slower, and right where Python has side effects.
+    # Strict reads the bytecode: slower, and correct if Python has side effects.
     for strict in (False, True):
       try:
         return torch.export.export(
@@ -69,13 +72,13 @@ def export(
 
 
 def rows(exported: torch.export.ExportedProgram) -> int | None:
-  """Of the only batches that a graph takes; None: any number."""
+  """Return the only batch size that a graph takes; None: any size."""
   count = _batch(exported).meta["val"].shape[0]
   return count if isinstance(count, int) else None
 
 
 def _batch(exported: torch.export.ExportedProgram) -> torch.fx.Node:
-  """The graph's input.
+  """Return the graph's only input.
 
   Raises:
     UserError: it has several.
@@ -88,7 +91,7 @@ def _batch(exported: torch.export.ExportedProgram) -> torch.fx.Node:
 
 
 def _single(net: torch.nn.Module, output: str | int) -> torch.nn.Module:
-  """A module that answers with one of another's outputs."""
+  """Return a module that returns one output of another."""
   import torch
 
   class Single(torch.nn.Module):
@@ -105,7 +108,7 @@ def _single(net: torch.nn.Module, output: str | int) -> torch.nn.Module:
 
 @contextlib.contextmanager
 def _plain_attention() -> Iterator[None]:
-  """Without the fused operator of torch's encoder layers."""
+  """Disable the fused operator of torch's encoder layers."""
   import torch
 
   before = torch.backends.mha.get_fastpath_enabled()
@@ -118,7 +121,7 @@ def _plain_attention() -> Iterator[None]:
 
 @contextlib.contextmanager
 def _quiet() -> Iterator[None]:
-  """Without the pages that torch prints of what it cannot export."""
+  """Suppress the pages that torch prints when it cannot export."""
   words = io.StringIO()
   level = logging.root.manager.disable
   logging.disable(logging.ERROR)
@@ -134,12 +137,12 @@ def _quiet() -> Iterator[None]:
 
 
 def read(exported: torch.export.ExportedProgram) -> graph.Program:
-  """A graph as a program; its weights have the module's own names.
+  """Return a graph as a program whose weights have the module's own names.
 
   Raises:
     ImportError: onnx or onnxscript is not installed.
-    UserError: it has several outputs, operators that are not known, changes its
-      own buffers or its input, or holds whole numbers of more than 32 bits.
+    UserError: it has several outputs or unknown operators, changes its own
+      buffers or its input, or holds whole numbers of more than 32 bits.
   """
   made = _translated(exported)
   assert made.exported_program is not None  # of dynamo=True
@@ -150,8 +153,8 @@ def read(exported: torch.export.ExportedProgram) -> graph.Program:
   (output,) = read.outputs
   unknown = graph.unknown_operators(read, output)
   if unknown:
-    raise _not_known(unknown)
-  program = graph.Program.of(read, output, weights)
+    raise _unknown_error(unknown)
+  program = graph.Program.from_graph(read, output, weights)
   _check_bits(program, weights)
   return program
 
@@ -159,11 +162,11 @@ def read(exported: torch.export.ExportedProgram) -> graph.Program:
 def _translated(
   exported: torch.export.ExportedProgram,
 ) -> torch.onnx.ONNXProgram:
-  """A graph in ONNX's operators.
+  """Translate a graph into ONNX's operators.
 
   Raises:
     ImportError: onnx or onnxscript is not installed.
-    UserError: torch cannot write it in them.
+    UserError: torch cannot translate it.
   """
   import torch
 
@@ -182,20 +185,22 @@ def _translated(
         assert made is not None  # of dynamo=True
         return made
     except Exception as error:  # torch's own code, of many kinds
-      # What cannot be written is taken apart, where torch knows into what.
+      # Operators that cannot be translated are decomposed, if torch knows how.
       failed = _FAILED.findall(str(error))
       plain = [name.replace("._", ".") for name in failed]
       alike = [o for o in simpler if str(o).replace("._", ".") in plain]
       parts = {operator: simpler.pop(operator) for operator in alike}
       if not parts:
-        raise _refused(error, failed) from error
+        raise _translation_error(error, failed) from error
       with _quiet():
         exported = exported.run_decompositions(parts)
 
 
-def _refused(error: Exception, failed: Sequence[str]) -> errors.UserError:
+def _translation_error(
+  error: Exception, failed: Sequence[str]
+) -> errors.UserError:
   if failed:
-    return _not_known(failed)
+    return _unknown_error(failed)
   _, _, summary = str(error).partition("## Exception summary")
   listed = [line for line in summary.splitlines() if line.strip()]
   return errors.UserError(
@@ -205,9 +210,9 @@ def _refused(error: Exception, failed: Sequence[str]) -> errors.UserError:
 
 
 def _cut(model: onnx_ir.Model) -> tuple[file.Graph, dict[str, np.ndarray]]:
-  """A graph without its weights, and these by the module's names.
+  """Return a graph without its weights, and these by the module's names.
 
-  They stay arrays: a message of more than 2 GB cannot be made.
+  They stay arrays: a protobuf message cannot have more than 2 GB.
   """
   import onnx_ir
 
@@ -217,13 +222,12 @@ def _cut(model: onnx_ir.Model) -> tuple[file.Graph, dict[str, np.ndarray]]:
     value.name = name.removeprefix(_WRAPPED)
     assert value.const_value is not None  # every initializer has one
     weights[value.name] = value.const_value.numpy()
-  return file.of(onnx_ir.to_proto(model)), weights
+  return file.from_model(onnx_ir.to_proto(model)), weights
 
 
-def _not_known(operators: Sequence[str]) -> errors.UserError:
+def _unknown_error(operators: Sequence[str]) -> errors.UserError:
   return errors.UserError(
-    f"its operators {', '.join(operators)} are not among those that are known in"
-    " JAX here."
+    f"its operators {', '.join(operators)} are not known to JAX here."
   )
 
 
@@ -233,11 +237,11 @@ def _check_unchanged(exported: torch.export.ExportedProgram) -> None:
     changed = ", ".join(sorted(set(signature.buffers_to_mutate.values())))
     raise errors.UserError(f"it changes its buffers ({changed}) as it runs.")
   if signature.user_inputs_to_mutate:
-    raise errors.UserError("it changes the pixels that it is given in place.")
+    raise errors.UserError("it changes its input in place.")
 
 
 def _check_bits(program: graph.Program, weights: dict[str, np.ndarray]) -> None:
-  """Refuse what JAX, which computes in 32 bits, would cut off."""
+  """Refuse whole numbers that JAX, which has 32 bits, would truncate."""
   bounds = np.iinfo(np.int32)
   for name in weights.keys() & program.constants.keys():
     array = weights[name]

@@ -1,4 +1,4 @@
-"""Which torch modules are taken, and which of them cannot be exported."""
+"""Torch modules: checks, why one cannot be exported, weights and answers."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ _EXPECTED = (
 
 
 def check(net: Any) -> None:
-  """Refuse what is no module, or one that is not as it is evaluated.
+  """Refuse anything but a torch module in evaluation mode.
 
   Raises:
-    UserError: a path (pickles are never loaded), a state dict, a class, a
-      function, a module without numbers or in train mode.
+    UserError: `net` is a path (pickles are never loaded), a state dict, a
+      class, a function, or a module without numbers or in train mode.
   """
   import torch
 
   if isinstance(net, (str, os.PathLike)):
     raise errors.UserError(
       f"{net}: got a path, {_EXPECTED} in memory. Torch's files are pickles,"
-      " which run code as they are read: build the network in Python, then"
+      " which run code when they are read: build the network in Python, then"
       " net.load_state_dict(torch.load(path, weights_only=True)); or, for a"
       " network of models.names(), use models.convert.load(name, path)."
     )
@@ -45,14 +45,14 @@ def check(net: Any) -> None:
     advice = (
       ": build it first"
       if isinstance(net, type)
-      else '. A function is taken by adapters.get("on_host")'
+      else '. For a function there is adapters.get("on_host")'
     )
     raise errors.UserError(f"Got {what}, {_EXPECTED}{advice}.")
   _check_mode(net)
   if any(p.is_meta for p in net.parameters()):
     raise errors.UserError(
       f"{type(net).__name__} lies on the device `meta`, without numbers: build"
-      " it on another one and load its weights."
+      " it on another device and load its weights."
     )
 
 
@@ -67,7 +67,7 @@ def _check_mode(net: torch.nn.Module) -> None:
 
 
 def unwrapped(net: Any) -> Any:
-  """The module that torch.compile was given; every other one as it is."""
+  """Return the module inside a compiled one; any other module as it is."""
   import torch
 
   if isinstance(net, torch._dynamo.OptimizedModule):
@@ -76,7 +76,7 @@ def unwrapped(net: Any) -> Any:
 
 
 def obstacle(net: Any) -> str:
-  """Why a module cannot be traced, in words; empty where nothing is known."""
+  """Return the known reason why a module cannot be traced; '' if none."""
   import torch
 
   if isinstance(net, torch.jit.ScriptModule):
@@ -101,7 +101,7 @@ def obstacle(net: Any) -> str:
 
 
 def state(net: Any) -> dict[str, torch.Tensor]:
-  """Its weights and buffers by name; of quantised modules what can be seen."""
+  """Return weights and buffers by name; a quantised module shows only some."""
   import torch
 
   if isinstance(net, torch.export.ExportedProgram):
@@ -114,7 +114,7 @@ def _has_hooks(module: torch.nn.Module) -> bool:
 
 
 def place(net: Any) -> tuple[torch.device, torch.dtype]:
-  """Where its pictures must lie, and their dtype: those of its first weights."""
+  """Return the device and dtype of a module's first weights."""
   import torch
 
   for tensor in state(net).values():
@@ -124,7 +124,7 @@ def place(net: Any) -> tuple[torch.device, torch.dtype]:
 
 
 def description(net: Any) -> str:
-  """What a module consists of, as text."""
+  """Return a module's structure as text."""
   import torch
 
   if isinstance(net, torch.export.ExportedProgram):
@@ -133,7 +133,7 @@ def description(net: Any) -> str:
 
 
 def plain(answer: Any, leaf: Callable[[torch.Tensor], Any]) -> Any:
-  """A module's answer as dicts and lists of what `leaf` makes of its tensors.
+  """Return a module's answer as dicts and lists, with `leaf` of each tensor.
 
   Dataclasses and named tuples become dicts; None is left out of dicts.
   """

@@ -10,8 +10,8 @@ import pydantic
 
 from models.training.data import crops
 from robust_tfds import errors, settings
-from robust_tfds.own import folder
 from robust_tfds.storage import paths
+from robust_tfds.user_data import folder
 
 # TFDS's sets whose benchmarks are made from the split `validation`, not `test`.
 JUDGED = dict.fromkeys(

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from models.training.data.config import JUDGED, Config
-from robust_tfds import datasets, errors, missing, own, strings
+from robust_tfds import datasets, errors, missing, strings, user_data
 from robust_tfds.building import (
   file_formats,
   frames,
@@ -27,10 +27,10 @@ from robust_tfds.building import (
 )
 from robust_tfds.coco import rle
 from robust_tfds.datasets import training
-from robust_tfds.own import folder, tfds_set
 from robust_tfds.reading import pictures as picture_files
 from robust_tfds.reading import videos as video_files
 from robust_tfds.storage import paths
+from robust_tfds.user_data import folder, tfds_set
 
 HELD_BYTES = 128 << 20
 _MOST_FRAMES = 256 << 20  # bytes of a video that is decoded at once
@@ -442,7 +442,9 @@ def benchmark_examples(name: str, config: Config) -> Examples:
     MissingError: they are not there.
     UserError: the benchmark is unknown.
   """
-  options = own.Options(data_dir=config.data_dir, manual_dir=config.manual_dir)
+  options = user_data.Options(
+    data_dir=config.data_dir, manual_dir=config.manual_dir
+  )
   kind = datasets.builder_class(name, options)
   builder = datasets.builder(kind, data_dir=config.data_dir or None)
   by_split = builder.clean_sources(config.manual_dir)
@@ -470,7 +472,7 @@ def _picture(each: Any) -> Any:
 
 
 def _folder_examples(place: str) -> Examples:
-  set_ = folder.Folder.from_place(place, own.NO_OPTIONS)
+  set_ = folder.Folder.from_place(place, user_data.NO_OPTIONS)
   sources = pictures.sources_from_files(set_.files(), **set_.reading)
   return Listed(set_.name, set_.classes, set_.where, sources)
 
@@ -479,7 +481,7 @@ def _tfds_examples(
   place: str, config: Config, split: str, unlabelled: bool
 ) -> Examples:
   builder = tfds_set.builder_of(place, config.data_dir)
-  options = own.Options(split=split)
+  options = user_data.Options(split=split)
   set_ = tfds_set.TfdsSet(builder, options, config.source)
   set_.unlabelled = unlabelled
   set_.prepare()

@@ -20,9 +20,9 @@ from models.training.data import crops, examples
 from robust_tfds import errors
 from robust_tfds.building import geometry
 from robust_tfds.corruptions import seeding
-from robust_tfds.own import folder
 from robust_tfds.reading import pictures
 from robust_tfds.storage import paths
+from robust_tfds.user_data import folder
 
 _STREAM = 0x42534944  # the choice of a picture, apart from other draws of a key
 _DIGITS = 12  # of a sha256, in words

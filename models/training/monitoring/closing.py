@@ -90,10 +90,11 @@ def command(prepared: Prepared, workdir: epath.Path) -> str:
   benchmark = _benchmark(name)
   config, data = "own_data:model", " --config.data.name=folder:TEST_PICTURES"
   if benchmark:
-    config = datasets.builder_class(benchmark).RUN_BY
+    config = datasets.builder_class(benchmark).RUN_BY or config
     if name in training.ROWS and training.ROWS[name].boxes:
       config = "vid_robust_detection:model"
-    data = f" --config.data.name={benchmark}" * (benchmark in _NAMED)
+    named = benchmark in _NAMED or config.startswith("own_data")
+    data = f" --config.data.name={benchmark}" * named
   config = config.replace(":model", f":{model}").replace(",model", f",{model}")
   at = f"--config.model.checkpoint={workdir}"
   return f"{run}{config}{data} {at} --workdir=RUN"

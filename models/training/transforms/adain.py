@@ -232,7 +232,10 @@ _pool = functools.partial(layers.max_pool, window=2, stride=2, ceil=True)
 @functools.cache
 def _model() -> Classifier:
   spec = Spec(
-    mean=(0, 0, 0), std=(1, 1, 1), weights="own", source="arXiv:1703.06868"
+    mean=(0, 0, 0),
+    std=(1, 1, 1),
+    weights="robust_tfds",
+    source="arXiv:1703.06868",
   )
   family = Family(Network, {"adain": Variant(spec)}, ignored=(_UNUSED,))
   return Classifier("adain", spec, Variant(spec), family)

@@ -1,5 +1,6 @@
 """Every corrupted set's sources in their official layout, made small."""
 
+import importlib
 import json
 import pathlib
 from collections.abc import Callable
@@ -148,6 +149,22 @@ MAKERS: dict[str, Callable[[pathlib.Path], pathlib.Path | None]] = {
   "tiny_imagenet_p": tiny_imagenet,
   "ucf101_p": ucf101,
 }
+
+
+def _in_its_test(name: str) -> Callable[[pathlib.Path], pathlib.Path]:
+  """Return the maker of a set whose test file has it: `write`."""
+
+  def write(root: pathlib.Path) -> pathlib.Path:
+    test = importlib.import_module(f"tests.datasets.{name}_test")
+    test.write(root)
+    return root
+
+  return write
+
+
+for _name in datasets.names():
+  if _name not in MAKERS and datasets.family(_name):
+    MAKERS[_name] = _in_its_test(_name)
 
 
 def _jpeg(seed: int) -> bytes:

@@ -26,7 +26,7 @@ from robust_tfds.storage import paths
 from tests import fake_bucket, in_folder, in_process, shared_data, tiny_files
 from tests.eval.compare import small_runs, task_runs
 from tests.eval.report.reports import without_pictures
-from tests.own import made, natural_test
+from tests.user_data import made, natural_test
 
 
 class CompareTest(in_folder.TestCase):

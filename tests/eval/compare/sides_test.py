@@ -232,13 +232,6 @@ class ScoresTest(absltest.TestCase):
     self.assertEqual(baseline.entry.numbers["mce", "", None].value, 1.0)
     self.assertEqual(baseline.entry.numbers["mce", "", None].lo, 1.0)
 
-  def test_diagrams(self):
-    bins = self.scored[0].entry.reliability[Condition()]
-    self.assertEqual(sum(bins.count), small_runs.EXAMPLES)
-    (full,) = [i for i, n in enumerate(bins.count) if n]
-    self.assertAlmostEqual(bins.confidence[full], 0.6, places=6)
-    self.assertAlmostEqual(bins.accuracy[full], 0.9, delta=0.03)
-
   def test_damaged_cells_are_refused(self):
     folder = pathlib.Path(self.create_tempdir().full_path) / "run"
     small_runs.write(folder, {"a": 0.1}, names=["fog"])

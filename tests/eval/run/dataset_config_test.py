@@ -4,13 +4,16 @@ import contextlib
 import io
 import pathlib
 import shutil
+import types
 
 import jax
 import numpy as np
-from absl.testing import parameterized
+import tensorflow_datasets as tfds
+from absl.testing import absltest, parameterized
 from etils import epath
 
 from configs import own_data
+from eval import score as score_command
 from eval import tasks
 from eval.compare import runs, scores
 from eval.compare.boards import build
@@ -18,28 +21,88 @@ from eval.run import dataset_config
 from eval.run import spec as spec_lib
 from eval.submissions import checker, writer
 from models.convert import report
-from robust_tfds import datasets, errors, models
-from tests import tiny_files
+from robust_tfds import datasets, errors, evaluate, models
+from robust_tfds.building import base, frames, pictures, source
+from tests import in_process, tiny_files
 from tests.eval import tiny_runs
-from tests.own import made
-
-_CLEAN_ALONE = ("digits", "digits_detection", "digits_video", "signs")
+from tests.user_data import made
 
 
 class DatasetConfigTest(parameterized.TestCase):
-  @parameterized.parameters(
-    *(n for n in datasets.names() if n not in _CLEAN_ALONE)
-  )
-  def test_every_benchmark(self, name):
-    spec = spec_lib.from_values(dataset_config.of(name))
+  @parameterized.parameters(*datasets.names())
+  def test_every_set(self, name):
     builder = datasets.builder_class(name)
-    self.assertEqual(spec.data.name, name)
+    if not builder.CODECS and builder.KIND != "pictures":
+      with self.assertRaisesRegex(
+        errors.UserError, f"{name} holds clean {builder.KIND} alone. .*{name}_"
+      ):
+        dataset_config.of(name)
+      return
+    spec = spec_lib.from_values(dataset_config.of(name))
+    expected = name if builder.CODECS else f"tfds_{name}"  # as any set of TFDS
+    self.assertEqual(spec.data.name, expected)
     self.assertEqual(tasks.get(spec.task).set_kind, builder.KIND)
     self.assertContainsSubset(spec.data.split.split("+"), builder.splits())
 
   def test_another(self):
-    with self.assertRaisesRegex(errors.UserError, "Unknown benchmark 'digits'"):
-      dataset_config.of("digits")
+    with self.assertRaisesRegex(errors.UserError, "Unknown benchmark 'digitz'"):
+      dataset_config.of("digitz")
+
+
+class ForeignBuilderTest(absltest.TestCase):
+  """A builder that somebody's code derives from a kind of ours, and imports."""
+
+  def test_it_runs_by_its_name(self):
+    class Greys(pictures.Builder):
+      VERSION = tfds.core.Version("1.0.0")
+      EDITION = "cifar10"
+      CLASSES = ("dark", "light")
+      SIDE_PX = 32
+
+      def _sources(self, dl_manager):
+        return [
+          pictures.Source(f"{level}", int(level > 127), source.Pixels(grey))
+          for level in (40, 90, 200, 250)
+          for grey in [np.full((32, 32, 3), level, np.uint8)]
+        ]
+
+    def predict(images):
+      light = images.reshape(len(images), -1).mean(1) / 255 - 0.5
+      return np.stack([-light, light], axis=1).astype(np.float32)
+
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    run = folder / "run"
+    asked = {"conditions": "fog", "severities": (1,), "workdir": run}
+    with contextlib.redirect_stdout(io.StringIO()):
+      result = evaluate(predict, "greys", **asked)
+      self.assertEqual(result.summary["clean_error"], 0)
+      # Also where nobody imports the builder.
+      del base.REGISTERED["greys"]
+      score = in_process.run(
+        score_command, f"--predictions={run}", f"--out={folder}/again"
+      )
+    self.assertEqual(score.returncode, 0, score.stderr)
+    tables = [p / "table.csv" for p in (run, folder / "again")]
+    self.assertEqual(*(table.read_text("utf-8") for table in tables))
+
+  def test_what_it_does_not_say_is_refused_with_the_line_to_write(self):
+    kinds = {"no_classes": pictures.Builder, "no_kind": base.Builder}
+    kinds |= {"of_frames": frames.Builder}
+    for name, words in (
+      ("no_classes", "Write into it CLASSES = "),
+      (
+        "no_kind",
+        "expected a class of one of the kinds of robust_tfds/building",
+      ),
+      ("of_frames", "RUN_BY = "),
+    ):
+      body = {"VERSION": tfds.core.Version("1.0.0"), "name": name}
+      body |= {"CODECS": ("raw",), "KIND": kinds[name].KIND}
+      types.new_class(
+        name, (kinds[name],), {}, lambda space: space.update(body)
+      )
+      with self.assertRaisesRegex(errors.UserError, f"{name}: .*{words}"):
+        spec_lib.from_values(dataset_config.of(name))
 
 
 def _boards(*workdirs) -> list[tuple[str, ...]]:

@@ -34,7 +34,7 @@ def levels(images: np.ndarray) -> np.ndarray:
 
 def build():
   """The same as a model."""
-  spec = models.spec.Spec(num_classes=10, flexible=True, weights="own")
+  spec = models.spec.Spec(num_classes=10, flexible=True, weights="robust_tfds")
   return models.adapters.get("on_host")(levels, spec, name="levels")
 
 

@@ -24,7 +24,7 @@ from robust_tfds import conditions, datasets, devices
 from robust_tfds.building import sequences, videos
 from robust_tfds.building.sources import cifar, published_arrays
 from robust_tfds.reading import videos as video_files
-from tests import quick
+from tests import contracts, quick
 from tests.building.sources import cifar_layouts, small_sets
 from tests.datasets import natural_videos
 
@@ -34,7 +34,6 @@ _TASKS = {
   "sequences": "sequences",
   "videos": "video",
 }
-_OBJECTS = ("cityscapes_c", "coco_c", "digits_detection_c", "pascal_c")
 # Noise: the pixels depend on every part of an example's key.
 _CONFIGS = {
   "pictures": "gaussian_noise_3",
@@ -48,20 +47,11 @@ _CODECS = [
   for codec in datasets.builder_class(name).CODECS
   if codec != datasets.PUBLISHED
 ]
-# The lossless row of every set is among the fast tests, but of sets that differ
-# from another one in their sources alone; and every other codec once.
-_TWINS = (
-  "cifar100_c",
-  "cifar100_p",
-  "imagenet64_p",
-  "signs_c",
-  "signs_p",
-  "tiny_imagenet_p",
-)
+# The others are slow tests.
 _FAST = [
   (name, codec) for name, codec in _CODECS if name in ("imagenet_c", "digits_p")
 ]
-_SLOW = [row for row in _CODECS if row not in _FAST]
+_EMBEDDED = [n for n in _NAMES if n.startswith("digits")]
 _NATURAL = {
   "digits_vid_robust": small_sets.embedded,
   "imagenet_vid_robust": natural_videos.vid,
@@ -73,8 +63,9 @@ _CLIP = VideoSpec(num_classes=2, frames=4, rate=1, input_px=16, resize_px=16)
 def _task(
   name: str, *, fly: bool, seed: int = 0, geometry: str = "", codec: str = ""
 ) -> base.Task:
-  family = datasets.builder_class(name).FAMILY
-  task = "detection" if name in _OBJECTS else _TASKS[family.kind]
+  builder = datasets.builder_class(name)
+  family = builder.FAMILY
+  task = "detection" if builder.KIND == "objects" else _TASKS[family.kind]
   codec = codec or _LOSSLESS[family.kind]
   setting = base.Setting(
     dataset=name,
@@ -85,6 +76,10 @@ def _task(
     data=ml_collections.ConfigDict({"views": 2}),
   )
   return tasks.get(task)(setting)
+
+
+def _folder(name: str) -> pathlib.Path:
+  return pathlib.Path(datasets.__file__).parent / name
 
 
 def _is_of_videos(name: str) -> bool:
@@ -174,13 +169,9 @@ class PreparedTest(parameterized.TestCase):
         images[place][..., :height, :width, :], row[source.pixels]
       )
 
-  def test_every_set_is_here(self):
-    self.assertCountEqual(_NAMES, small_sets.MAKERS)
-
   # Of pictures and sequences `test_every_codec` compares as much.
-  @quick.cases(
-    [n for n in _NAMES if n.startswith("digits") or _is_of_videos(n)],
-    [n for n in _NAMES if not (n.startswith("digits") or _is_of_videos(n))],
+  @contracts.cases(
+    _NAMES, _folder, quick=[*_EMBEDDED, *filter(_is_of_videos, _NAMES)]
   )
   def test_on_the_fly_equals_prepared(self, name):
     family = datasets.builder_class(name).FAMILY
@@ -195,7 +186,7 @@ class PreparedTest(parameterized.TestCase):
     # A canvas may be black where its picture ends.
     self.assertGreater(np.mean(_first(clean_pixels) != _last(fly_pixels)), 0.1)
 
-  @quick.cases(_FAST, _SLOW)
+  @contracts.cases(_CODECS, _folder, quick=_FAST)
   def test_every_codec(self, name, codec):
     family = datasets.builder_class(name).FAMILY
     condition = family.parse(_CONFIGS[family.kind])

@@ -165,10 +165,11 @@ class ConfigTest(absltest.TestCase):
       ("source", "data_dir", "manual_dir", "file_format"),
     )
 
-  def test_a_recipe_has_the_keys_that_are_named(self):
+  def test_a_recipe_has_what_its_weights_depend_on(self):
     config = tiny_config.get_config()
     recipe = spec_lib.from_config(config).models["digits_cnn"].train.recipe()
-    self.assertEqual(recipe.to_dict(), config.models.digits_cnn.train.to_dict())
+    named = config.models.digits_cnn.train.to_dict()
+    self.assertEqual(recipe.to_dict(), {**named, "split": "train", "seed": 0})
 
   def test_a_config_without_models(self):
     config = tiny_config.get_config().unlock()
@@ -187,8 +188,10 @@ class CheckKeysTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, message):
       spec_lib.check_keys(tasks.bind(_changed(key, value)))
 
-  def test_missing_conditions(self):
+  def test_all_conditions_where_none_are_named(self):
     config = tiny_config.get_config().unlock()
-    del config.data.severities
-    with self.assertRaisesRegex(errors.UserError, "severities: missing"):
-      spec_lib.check_keys(tasks.bind(config))
+    del config.data.severities, config.data.corruptions
+    data = spec_lib.from_config(config).written.data
+    self.assertEqual(data.corruptions, "all")
+    self.assertEqual(tuple(data.severities), (1, 2, 3, 4, 5))
+    self.assertNotIn("difficulties", data)

@@ -61,7 +61,6 @@ class RunTest(absltest.TestCase):
         "summary.txt",
         "leaderboard.md",
         "cells.md",
-        "detection_bars.png",
         "detection_gallery.png",
         "report.html",
       },

@@ -617,8 +617,6 @@ class RunTest(absltest.TestCase):
       },
       names,
     )
-    # One severity is no mean over five, which these bars are of.
-    self.assertNotIn("action_drops.png", names)
 
 
 _COMMON = conditions.SEQUENCES.names("common")
@@ -831,7 +829,6 @@ class SequencesRunTest(parameterized.TestCase):
         "leaderboard.md",
         "leaderboard.tex",
         "cells.md",
-        "stability_bars.png",
         "stability_scatter.png",
         "strips.png",
         "report.html",

@@ -109,7 +109,7 @@ class AdaptersTest(parameterized.TestCase):
       path.write_bytes(data)
       with self.assertRaisesRegex(errors.UserError, f"^{path}: cannot be read"):
         adapters.get(kind)(path, _SPEC)
-    with self.assertRaisesRegex(errors.UserError, "none: there is nothing"):
+    with self.assertRaisesRegex(errors.UserError, "none: no such file"):
       adapters.get(kind)(folder / "none", _SPEC)
     with self.assertRaisesRegex(errors.UserError, "Got a int, expected"):
       adapters.get(kind)(3, _SPEC)

@@ -225,7 +225,7 @@ class OnnxTest(parameterized.TestCase):
     images = _images(2, 16, 16, 3)
     want = self._answer(self._adapt(_model()), images)
     model, data = self._stored_beside()
-    with self.assertRaisesRegex(errors.UserError, "not beside it. Copy"):
+    with self.assertRaisesRegex(errors.UserError, "does not exist. Copy"):
       self._adapt(model)
     (self.folder / "weights.bin").write_bytes(data)
     for route in ("traced", "host"):
@@ -247,7 +247,7 @@ class OnnxTest(parameterized.TestCase):
     (self.folder / "link.bin").symlink_to(self.folder.parent / "out.bin")
     for route in ("traced", "host"):
       with self.assertRaisesRegex(
-        errors.UserError, f"^{self.path}: .*outside of the model's folder"
+        errors.UserError, f"^{self.path}: .*outside the model's folder"
       ):
         self._adapt(model, route=route)
 

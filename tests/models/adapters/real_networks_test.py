@@ -17,7 +17,7 @@ import pytest
 from absl.testing import parameterized
 
 from models import adapters
-from models.checks import agreement
+from models.adapters import routes
 from tests.models.adapters import small
 
 _TOLERANCE = 1e-5  # of the logits' scale
@@ -37,7 +37,7 @@ def _images(side: int) -> np.ndarray:
   Under statistics of noise a smooth picture is far out: there ONNX Runtime is
   3e-5 of the scale away from the same network in float64.
   """
-  return agreement.pictures(small.spec(side, 1000), 3)
+  return routes.pictures(small.spec(side, 1000), 3)
 
 
 class RealNetworksTest(parameterized.TestCase):

@@ -17,8 +17,8 @@ import jax
 import numpy as np
 
 from models import adapters
+from models.adapters import routes
 from models.adapters import torch as torch_adapter
-from models.checks import agreement
 from models.spec import Spec
 from tests.models.convert import torchvision_cpu
 
@@ -187,7 +187,7 @@ def measure(name: str, px: int = 0) -> Row:
     compared = [batch] if difference > 1e-5 else []
   elif "of the logits' scale away" in model.route:
     difference = float(model.route.split(" are ")[1].split()[0])
-    compared = [agreement.pictures(spec, n) for n in torch_adapter.PROBE_ROWS]
+    compared = [routes.pictures(spec, n) for n in torch_adapter.PROBE_ROWS]
   if compared:
     rounded = [host.apply(None, pictures) for pictures in compared]
     exact = adapters.get("torch")(net.double(), spec, route="host")

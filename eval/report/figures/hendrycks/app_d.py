@@ -16,7 +16,6 @@ class AppendixD(base.PaperFigure):
   printed_sets = (_DATASET,)
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The table and its CSV."""
     rows = printed.table("hendrycks2019", "appendix_d")
     models = own.of(self.boards(request))
     listed = networks.printed(rows, "printed")

@@ -18,7 +18,6 @@ class Figure5(base.PaperFigure):
   printed_sets = (_DATASET,)
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The figure and its CSV."""
     rows = printed.table("hendrycks2019", "figure5")
     models = own.of(self.boards(request))
     listed = networks.printed(rows)

@@ -32,15 +32,12 @@ class Figure9(base.PaperFigure):
 
   @property
   def printed_sets(self) -> Collection[str]:
-    """The paper's set."""
     return ("imagenet22k_subtypes",)
 
   def unused(self, request: base.Request) -> list[Board]:
-    """As of any figure; what says a run's accuracy is used."""
     return [b for b in super().unused(request) if b.dataset != _CLEAN]
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The figure and its CSV; of runs that have no place in it their numbers."""
     rows = printed.table("hendrycks2019", "figure9")
     of = {(row.label, row.metric): row for row in rows}
     models = own.of(self.boards(request))

@@ -15,7 +15,6 @@ class Figure4(base.PaperFigure):
   """The first pictures of two folders of the user, a column a pair."""
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The figure, and a CSV of the files that it shows."""
     clean, stylized = self.folders(request)
     pairs = picture_pairs.of(clean, stylized)
     shown = pairs.listed[:_MOST]

@@ -19,7 +19,6 @@ class Figure5(base.PaperFigure):
   printed_sets = trainings.DATASETS
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The figure and its CSV."""
     models = own.of(self.boards(request))
     others = dict.fromkeys(m.board.dataset for m in models)
     datasets = [*dict.fromkeys([*request.shown(trainings.DATASETS), *others])]

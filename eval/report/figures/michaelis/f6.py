@@ -50,7 +50,6 @@ class Figure6(base.PaperFigure):
   printed_sets = (_DATASET,)
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The figure and its CSV."""
     standard, combined = (
       request.shown(_raw(file)) for file in (_STANDARD, _COMBINED)
     )

@@ -60,7 +60,6 @@ class Curve:
   mpc: float | None = None
 
   def lines(self, dataset: str, corruption: str) -> list[list[sheet.Cell]]:
-    """Lines of the CSV."""
     if self.mpc is not None:
       label = f"{self.label} (no raw results)"
       ends: list[sheet.Cell] = [None, None, self.source]
@@ -74,7 +73,6 @@ class Curve:
     ]
 
   def drawn(self) -> Line:
-    """In %, with its band; hollow where there is only what is printed."""
     looks: dict[str, Any] = {"linestyle": _DASHES[self.place % len(_DASHES)]}
     label = self.label
     if self.mpc is not None:

@@ -76,11 +76,9 @@ class BenchmarkScatter(base.PaperFigure):
 
   @property
   def printed_sets(self) -> Collection[str]:
-    """Of the panels."""
     return self.panels
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The figure and its CSV."""
     models = own.of(self.boards(request))
     points: list[Point] = []
     panels, remarks = [], []

@@ -27,10 +27,9 @@ class BreakdownLines(base.PaperFigure):
   axis: str
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The figure and its CSV."""
     models = own.of(self.boards(request))
     context = redrawn.context(request, models)
-    curves = k_curve.of_breakdown(context, self.metric, self.breakdown)
+    curves = k_curve.breakdown_lines(context, self.metric, self.breakdown)
     panel = lines.Panel(curves, title=self.title)
     frame = Frame(
       *(6, 4),

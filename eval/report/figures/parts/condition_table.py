@@ -32,11 +32,9 @@ class ConditionTable(base.PaperFigure):
 
   @property
   def printed_sets(self) -> Sequence[str]:
-    """Of the table."""
     return printed.datasets("hendrycks2019", self.table)
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The table and its CSV."""
     rows = request.shown(printed.table("hendrycks2019", self.table))
     models = own.of(self.boards(request))
     metric, heading = self.mean

@@ -36,7 +36,6 @@ class Confusions(base.PaperFigure):
   one: bool = False
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The figure, a table of the most confused pairs, and a CSV."""
     models = own.of(self.boards(request))
     shown = {m.label: self._shown(request, m) for m in models}
     pairs = {k: v for of in shown.values() for k, v in of.items()}

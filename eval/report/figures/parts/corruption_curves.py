@@ -32,7 +32,6 @@ class CorruptionCurves(base.OneSet):
   measure: str = "AP"
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The figure and its CSV."""
     models = own.of(self.boards(request))
     raw = request.shown(self.models or trainings.of(self.dataset))
     absent = ap_curves.absent(self.dataset, raw)

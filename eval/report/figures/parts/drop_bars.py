@@ -27,7 +27,6 @@ class DropBars(base.OneSet):
   training: str = ""
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The figure and its CSV."""
     added = own.of(self.boards(request))
     listed = request.shown(
       m

@@ -26,7 +26,6 @@ class Neighbours(base.PaperFigure):
   """A panel a model and condition; all conditions of a model in one embedding."""
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The figure and its CSV."""
     (folder,) = self.folders(request)
     by_model: dict[tuple[str, str], list[features.Features]] = {}
     for one in features.read(folder):

@@ -34,7 +34,6 @@ class Network:
     return math.nan if value is None else value
 
   def lines(self) -> list[list[sheet.Cell]]:
-    """A line a number: label, metric, condition, value, lo, hi, source."""
     return [
       [self.label, *key, n.value, n.lo, n.hi, self.source]
       for key, n in self.numbers.items()

@@ -27,7 +27,6 @@ class PerturbationTable(base.OneSet):
   tasks: tuple[str, ...] = ("video",)
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The table and its CSV."""
     added = own.of(self.boards(request))
     listed = [
       *request.shown(gammas.printed_networks(self.dataset, as_printed=True)),

@@ -52,11 +52,9 @@ class PrintedBars(base.PaperFigure):
 
   @property
   def printed_sets(self) -> Collection[str]:
-    """Of the table, where runs are added."""
     return printed.datasets(*self.of) if self.tasks else ()
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The figure and its CSV."""
     rows = request.shown(printed.table(*self.of))
     models = own.of(self.boards(request))
     listed = [*self._of_print(rows), *self._of_runs(models)]

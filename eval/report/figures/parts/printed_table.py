@@ -62,11 +62,9 @@ class PrintedTable(base.PaperFigure):
 
   @property
   def printed_sets(self) -> Collection[str]:
-    """Of the table."""
     return printed.datasets(*self.of)
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The table and its CSV."""
     rows = printed.table(*self.of)
     metrics = list(dict.fromkeys(row.metric for row in rows))
     models = own.of(self.boards(request))
@@ -85,7 +83,6 @@ class PrintedTable(base.PaperFigure):
   def own_lines(
     self, models: Iterable[own.Own], metrics: Sequence[str]
   ) -> list[Line]:
-    """The lines of own runs."""
     lines = []
     for model in models:
       for condition, suffix in self._suffixes_of(model):

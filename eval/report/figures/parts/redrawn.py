@@ -101,16 +101,14 @@ class Redrawn(base.PaperFigure):
   needs: str = ""
 
   def _chart(self) -> Chart:
-    listed = reports.of_task(self.tasks[0])
+    listed = reports.task_reports(self.tasks[0])
     charts = {r.stem: r for r in listed if isinstance(r, Chart)}
     return charts[self.report]
 
   def others(self, request: base.Request) -> Mapping[str, Any]:
-    """Further attributes of the report's context."""
     return {}
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """What the report draws and says, and a CSV."""
     models = own.of(self.boards(request))
     report_context = context(request, models, **self.others(request))
     chart = self._chart()

@@ -45,7 +45,6 @@ class RobustnessScatter(base.OneSet):
   tasks: tuple[str, ...] = ("video",)
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The figure and its CSV."""
     added = own.of(self.boards(request))
     points = [*request.shown(_printed(self.dataset)), *_own(added)]
     names = list(dict.fromkeys(p.network.name for p in points))

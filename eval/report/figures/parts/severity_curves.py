@@ -37,11 +37,9 @@ class SeverityCurves(redrawn.Redrawn):
   dataset: str
 
   def boards(self, request: base.Request) -> list[Board]:
-    """Those of the data set, where there is one."""
     return of_dataset(super().boards(request), self.dataset)
 
   def others(self, request: base.Request) -> dict:
-    """A remark where the runs are of other data."""
     models = own.of(self.boards(request))
     words = [f"own runs: {own.runs(models)}", own.remark(models, self.dataset)]
     title = heading(self.title, models, self.dataset)

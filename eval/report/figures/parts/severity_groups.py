@@ -40,11 +40,9 @@ class SeverityGroups(base.PaperFigure):
   dataset: str
 
   def boards(self, request: base.Request) -> list[Board]:
-    """Those of the data set, where there is one."""
     return severity_curves.of_dataset(super().boards(request), self.dataset)
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The figure and its CSV."""
     models = own.of(self.boards(request))
     groups = conditions.VIDEOS.groups
     of = {(m.label, g): _points(m, g) for m in models for g in groups}

@@ -26,7 +26,6 @@ class StoredPicture(base.PaperFigure):
   file: str
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The picture of each run, and a CSV that says whose it is."""
     self.boards(request)
     files, lines = copies(self.name, self.file, self._runs(request))
     if not files:

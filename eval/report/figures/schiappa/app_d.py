@@ -24,7 +24,6 @@ class SourceVideos(base.PaperFigure):
   """A line a model and source video, those with the most clips first."""
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The table and its CSV."""
     models = own.of(self.boards(request))
     sides = {
       (s.side.run.name, s.side.dataset, s.side.model): s.side

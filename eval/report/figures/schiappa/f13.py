@@ -13,7 +13,6 @@ class Figure13(base.PaperFigure):
   """A bar a category, its clips and shifts beside it."""
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The figure and its CSV."""
     rows = printed.table("schiappa2023", "table8")
     counts: dict[str, dict[str, int]] = {}
     for row in rows:

@@ -19,7 +19,6 @@ class Figure2(base.PaperFigure):
   """A line a perturbation, a frame a severity."""
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The figure, and a CSV of how far each frame is from its clean one."""
     clip = own_clip.frames()
     shown: list[pictures.Line] = []
     rows: list[list[sheet.Cell]] = []

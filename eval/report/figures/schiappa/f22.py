@@ -28,7 +28,6 @@ class Figure22(base.PaperFigure):
   """Accuracy of each class, clean and under a condition, a panel a model."""
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The figure and its CSV."""
     models = own.of(self.boards(request))
     context = redrawn.context(request, models)
     names = list(context.class_names)

@@ -18,7 +18,6 @@ class Figure27(base.PaperFigure):
   """A panel a perturbation and severity: which frame is shown when."""
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The figure, and a CSV of the orders."""
     names = conditions.VIDEOS.members("temporal", "common")
     severities = conditions.SEVERITIES
     panels, rows = [], []

@@ -45,7 +45,6 @@ class Figure6(base.PaperFigure):
 
   @property
   def printed_sets(self) -> Collection[str]:
-    """Those of Tables 6 and 7."""
     return _SETS
 
   def parts(
@@ -75,7 +74,6 @@ class Figure6(base.PaperFigure):
     return super().parts(request)
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The figure and its CSV."""
     models = own.of(self.boards(request))
     ours, sources, silent = _of_runs(models, request)
     theirs = _of_print() if request.printed else {}

@@ -15,7 +15,6 @@ class Figure9(base.PaperFigure):
   """A row a model, by what it was trained on; a column a mix of Appendix C.1."""
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The figure and its CSV."""
     models = own.of(self.boards(request))
     sets = {"clean": [[Condition()]]} | {
       name: _cells(mix) for name, mix in conditions.VIDEOS.mixes.items()

@@ -23,7 +23,6 @@ class Figure9(base.PaperFigure):
   """A map for each two models under one condition, and conditions of one model."""
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The figure and its CSV; the diagonal of a map is the paper's curve."""
     (folder,) = self.folders(request)
     maps: list[heat_map.Map] = []
     rows: list[list[sheet.Cell]] = []

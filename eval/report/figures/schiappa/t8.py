@@ -14,7 +14,6 @@ class Table8(printed_table.PrintedTable):
   def own_lines(
     self, models: Iterable[own.Own], metrics: Sequence[str]
   ) -> list[printed_table.Line]:
-    """Clips of each category that a run has."""
     return [line for model in models for line in _lines(model)]
 
 

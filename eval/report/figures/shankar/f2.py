@@ -22,7 +22,6 @@ class Figure2(base.PaperFigure):
   """Share of neighbouring frames that were left out, by offset."""
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The figure and its CSV."""
     self.boards(request)
     shares = _shares(request)
     if not shares:

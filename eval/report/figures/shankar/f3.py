@@ -22,7 +22,6 @@ class Figure3(base.PaperFigure):
   printed_sets = (_DATASET,)
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The figure and its CSV."""
     from eval.tasks import frames
     from robust_tfds import conditions
 

@@ -19,7 +19,6 @@ class Figure6(base.PaperFigure):
   """A line a model, its three accuracies (Appendix C)."""
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The figure and its CSV."""
     boards = self.boards(request)
     models = [m for m in own.of(boards) if m.number("acc_static_worst")]
     if not models:

@@ -23,7 +23,6 @@ class Figure9(base.PaperFigure):
   """Frames of a video around an anchor, and what pm-0, pm-4, pm-10 ask for."""
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The scheme, and a CSV with its frames."""
     fig = style.figure(8, 2.9)
     ax = style.axes(fig, 1, 1)[0, 0]
     style.bare(ax)

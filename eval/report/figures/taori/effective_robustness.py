@@ -74,7 +74,6 @@ class EffectiveRobustness(base.PaperFigure):
   """
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    """The figure and the table of residuals."""
     panels, absent = self._panels(request)
     if not panels:
       raise errors.UserError(f"{self.name}: {' '.join(absent)}")

@@ -10,12 +10,11 @@ _METRIC = "error"
 
 
 class Cells(base.TextReport):
-  """Top-1 error; a line a corruption, a column a severity."""
+  """Top-1 error: a line per corruption, a column per severity."""
 
   file = "cells.md"
 
   def text(self, context: Context) -> str:
-    """A section a model."""
     dataset = markdown.escape(context.dataset)
     parts = [f"# Top-1 error of every cell, {dataset}, in %\n"]
     for model in context.models:
@@ -25,7 +24,6 @@ class Cells(base.TextReport):
 
 
 def _lines(context: Context, model: str) -> list[str]:
-  """The section of one model."""
   cells = {
     (r.corruption, r.severity): r
     for r in table.select(context.rows, model=model, metric=_METRIC)
@@ -33,12 +31,12 @@ def _lines(context: Context, model: str) -> list[str]:
   lines = [f"\n## {markdown.escape(model)}\n"]
   clean = cells.get(("", 0))
   if clean:
-    lines.append(f"Clean: {numbers.of_row(clean)}, n = {clean.n}\n")
+    lines.append(f"Clean: {numbers.row_text(clean)}, n = {clean.n}\n")
   severities = conditions.SEVERITIES
   rows = [
     [
       markdown.escape(name),
-      *(numbers.of_row(cells.get((name, s))) for s in severities),
+      *(numbers.row_text(cells.get((name, s))) for s in severities),
     ]
     for name in context.corruptions
   ]

@@ -9,11 +9,11 @@ from eval.tables import numbers, pivot
 from eval.tables.context import Context
 from robust_tfds import conditions
 
-_AT_ONCE = (0, 1, 3, 5)  # severities that the page does not fold away
+_UNFOLDED = (0, 1, 3, 5)  # severities that the page does not fold away
 
 
 class Gallery(base.Pictures):
-  """A line a corruption, a column a severity; below it the first model's error."""
+  """A line per corruption, a column per severity, with the first model's error."""
 
   stem = "gallery"
   caption = "One example under every corruption"
@@ -24,19 +24,17 @@ class Gallery(base.Pictures):
   side = 1.1
 
   def lines(self, context: Context) -> Sequence[pictures.Line]:
-    """None without samples of a corruption."""
     return _lines(context, (0, *conditions.SEVERITIES))
 
   def folded(
     self, context: Context
   ) -> tuple[Sequence[pictures.Line], Sequence[pictures.Line]]:
-    """Severities 1, 3 and 5; the others folded."""
-    others = {0, *conditions.SEVERITIES} - {*_AT_ONCE}
-    return _lines(context, _AT_ONCE), _lines(context, sorted(others))
+    others = {0, *conditions.SEVERITIES} - {*_UNFOLDED}
+    return _lines(context, _UNFOLDED), _lines(context, sorted(others))
 
 
 def _lines(context: Context, levels: Collection[int]) -> list[pictures.Line]:
-  """The samples of some levels, of corruptions that have any."""
+  """Return the samples at some levels, [] if no corruption has any."""
   shown = {level for name, level in context.samples if name} & {*levels}
   if not shown:
     return []
@@ -57,8 +55,8 @@ def _lines(context: Context, levels: Collection[int]) -> list[pictures.Line]:
 
 
 def _caption(context: Context, name: str, level: int) -> str:
-  """The level, and the first model's error there."""
-  of = {"corruption": name if level else "", "severity": level}
-  row = pivot.row(context, context.models[0], metric="error", **of)
+  """Return the level and the first model's error at it."""
+  cell = {"corruption": name if level else "", "severity": level}
+  row = pivot.row(context, context.models[0], metric="error", **cell)
   error = f": {numbers.percent(row.value)} %" if row else ""
   return f"{level or 'clean'}{error}"

@@ -1,4 +1,4 @@
-"""What a real network says of photographs, a line a photograph and corruption."""
+"""Answers of a real network to photographs, by photograph and corruption."""
 
 from collections.abc import Sequence
 
@@ -9,7 +9,7 @@ from eval.tables.context import Context
 
 
 class Photographs(base.Pictures):
-  """Severity 0 to 5 from left to right; below a picture what was said of it."""
+  """Severity 0 to 5 from left to right, each picture with the network's answer."""
 
   stem = "photographs"
   caption = "What a real ImageNet network says"
@@ -21,7 +21,6 @@ class Photographs(base.Pictures):
   name_width = 0.6
 
   def lines(self, context: Context) -> Sequence[pictures.Line]:
-    """None where the network's weights are not installed."""
     return [
       pictures.Line(
         [pictures.Picture(p, caption=words) for p, words in shown], head=title
@@ -30,7 +29,6 @@ class Photographs(base.Pictures):
     ]
 
   def text(self, context: Context) -> str:
-    """A line a line of pictures."""
     lines = (
       f"{title}: {' · '.join(words for _, words in shown)}"
       for title, shown in context.gallery.items()

@@ -9,12 +9,11 @@ _ENDINGS = ("/AP", "/AP50", "/AP75")
 
 
 class Cells(base.TextReport):
-  """A table a model and kind of AP; severities are columns."""
+  """A table per model and kind of AP; severities are columns."""
 
   file = "cells.md"
 
   def text(self, context: Context) -> str:
-    """A section a model and kind of AP."""
     metrics = dict.fromkeys(r.metric for r in context.rows if r.config)
     parts = [f"# Every cell of {markdown.escape(context.dataset)}, in %\n"]
     for model in context.models:
@@ -26,7 +25,6 @@ class Cells(base.TextReport):
 
 
 def _lines(context: Context, model: str, metric: str) -> list[str]:
-  """The section of one model and metric."""
 
   def percent(name: str, severity: int) -> str:
     number = pivot.value(

@@ -5,10 +5,9 @@ from eval.tables.context import Context
 
 
 class Citations(base.TextReport):
-  """BibTeX of the package, the benchmark, the models."""
+  """BibTeX of the package, the benchmark and the models."""
 
   file = "citations.bib"
 
   def text(self, context: Context) -> str:
-    """Empty where the context has none."""
     return context.citations

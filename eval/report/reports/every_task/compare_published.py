@@ -1,4 +1,4 @@
-"""Published numbers beside ours; nothing where none are known."""
+"""Published numbers beside ours."""
 
 from collections.abc import Mapping
 
@@ -10,12 +10,11 @@ _HEADS = ("Model", "Metric", "Published", "Ours", "Difference", "Source")
 
 
 class ComparePublished(base.TextReport):
-  """Published value, ours, difference, a line a number."""
+  """Published value, ours and the difference, a line per number."""
 
   file = "published.md"
 
   def text(self, context: Context) -> str:
-    """The table; empty where no number is published."""
     lines = [
       line for model in context.models for line in _lines(context, model)
     ]
@@ -25,7 +24,6 @@ class ComparePublished(base.TextReport):
 
 
 def _lines(context: Context, model: str) -> list[list[str]]:
-  """A line a printed number of a model."""
   printed = dict(context.published.get(model, {}))
   source = str(printed.pop("source", ""))
   lines = []
@@ -39,9 +37,8 @@ def _lines(context: Context, model: str) -> list[list[str]]:
 
 
 def _ours(context: Context, model: str, metric: str, name: str) -> float:
-  """Of a corruption, or without a name of the whole benchmark."""
   if name:
-    return pivot.by_corruption(context, model, metric, name)
+    return pivot.corruption_value(context, model, metric, name)
   return pivot.headline(context, model, metric)
 
 

@@ -13,9 +13,8 @@ class LeaderboardLatex(base.TextReport):
   file = "leaderboard.tex"
 
   def text(self, context: Context) -> str:
-    """A `table` with its caption."""
     escape = writers.escape_latex
-    table = pivot.Table("", "Model", context.models, _columns(context), True)
+    table = pivot.Table("Model", context.models, _columns(context), True)
     lines = [
       "% needs \\usepackage{booktabs,graphicx,rotating}",
       "\\begin{table}\\centering",
@@ -28,7 +27,7 @@ class LeaderboardLatex(base.TextReport):
 
 
 def _columns(context: Context) -> list[pivot.Column]:
-  """All numbers; headings say the metric where corruptions have several."""
+  """Return all numbers; headings name the metric if corruptions have several."""
   columns = pivot.headline_columns(context)
   metrics = pivot.main_details(context)
   for metric in metrics:

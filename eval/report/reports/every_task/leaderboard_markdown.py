@@ -1,4 +1,4 @@
-"""The leaderboard as Markdown: one row a model, corruptions in paper order."""
+"""The leaderboard as Markdown: a row per model, corruptions in paper order."""
 
 from collections.abc import Sequence
 
@@ -8,12 +8,11 @@ from eval.tables.context import Context
 
 
 class LeaderboardMarkdown(base.TextReport):
-  """Headline numbers, then a table a metric of the corruptions."""
+  """Headline numbers, then a table per metric of the corruptions."""
 
   file = "leaderboard.md"
 
   def text(self, context: Context) -> str:
-    """Tables, then what they mean and where they come from."""
     parts = [
       f"# {markdown.escape(context.dataset)}\n",
       _table(context, pivot.headline_columns(context)),
@@ -29,7 +28,6 @@ class LeaderboardMarkdown(base.TextReport):
 
 
 def _table(context: Context, columns: Sequence[pivot.Column]) -> str:
-  """A line a model, the best number of every column in bold."""
   return writers.markdown(
-    pivot.Table("", "Model", context.models, columns, bold=True)
+    pivot.Table("Model", context.models, columns, bold=True)
   )

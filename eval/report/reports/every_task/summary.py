@@ -11,14 +11,13 @@ class Summary(base.TextReport):
   file = "summary.txt"
 
   def text(self, context: Context) -> str:
-    """Models, then corruptions; percent."""
     models = context.models
     lines = [f"{context.dataset}: {len(models)} model(s), rates in %", ""]
     columns = pivot.headline_columns(context)
-    lines += writers.aligned(pivot.Table("", "model", models, columns))
+    lines += writers.aligned(pivot.Table("model", models, columns))
     for heading, names in pivot.sections(context):
       columns = pivot.detail_columns(context, names)
-      lines += ["", *writers.aligned(pivot.Table("", heading, names, columns))]
+      lines += ["", *writers.aligned(pivot.Table(heading, names, columns))]
     lines += [
       "",
       pivot.note(context),

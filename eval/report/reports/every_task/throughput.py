@@ -1,4 +1,4 @@
-"""Where the time went, and which side, input or device, held the other up."""
+"""How fast a run was, and whether input or devices limited it."""
 
 from collections.abc import Mapping
 
@@ -8,12 +8,11 @@ from eval.tables.context import Context
 
 
 class Throughput(base.TextReport):
-  """The rates of this launch, of its stages, and the verdict."""
+  """The rates of this launch and of its stages, and the verdict."""
 
   file = "throughput.md"
 
   def text(self, context: Context) -> str:
-    """Rates and verdict; empty where this launch ran no cell."""
     timing = context.timing
     if "rate" not in timing:
       return ""
@@ -26,7 +25,7 @@ class Throughput(base.TextReport):
 
 
 def _amounts(timing: Mapping[str, float]) -> list[tuple[str, str]]:
-  """(what, how much) of every line of the table."""
+  """Return (what, how much) for every line of the table."""
   compile_s = timing.get("compile_s", 0.0)
   amounts = [
     ("images through the models", f"{timing['images']:,.0f}"),
@@ -45,7 +44,7 @@ def _amounts(timing: Mapping[str, float]) -> list[tuple[str, str]]:
     amounts.append(("devices alone", f"{timing['device_rate']:,.1f} images/s"))
   if "idle_share" in timing:
     idle = f"{100 * timing['idle_share']:.1f} % of the time"
-    amounts.append(("devices idle after the first block", idle))
+    amounts.append(("devices idle after the first chunk", idle))
   return amounts
 
 

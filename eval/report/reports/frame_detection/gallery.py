@@ -10,22 +10,20 @@ _ANCHOR = "anchor"
 
 
 class Gallery(gallery.Gallery):
-  """A line of sets, each anchor before its worst frame, in the same crop."""
+  """A line of anchor sets, each anchor before its worst frame, in the same crop."""
 
   stem = "worst_frames"
   caption = "Anchors and their worst frames"
   reading = (
     "The sets whose worst frame loses most: the anchor, then the frame of the"
-    " lowest AP. Solid and H: a hit (IoU of at least 0.5 with an object of its"
-    " class); dashed and M: a missed object; dotted and F: a false alarm."
+    f" lowest AP. {gallery.READING}"
   )
 
   def lines(self, context: Context) -> Sequence[pictures.Line]:
-    """None where no set loses anything."""
     shown = dict(context.overlays)
     anchors = shown.pop(_ANCHOR, ())
     return [
-      gallery.line(title, of, anchors, _ANCHOR)
-      for title, of in shown.items()
-      if of
+      gallery.comparison(title, pairs, anchors, _ANCHOR)
+      for title, pairs in shown.items()
+      if pairs
     ]

@@ -1,4 +1,4 @@
-"""Tables of detection pm-k: beside Table 3, by class, where the worst frames are."""
+"""Tables of detection pm-k: with Table 3's models, by class, worst frames."""
 
 from collections.abc import Sequence
 
@@ -10,18 +10,17 @@ _PAIR = ("map_orig", "map_pmk")
 
 
 class Tables(base.TextReport):
-  """Models beside the printed ones, their classes, their worst frames."""
+  """Our models and the printed ones, then classes and worst frames of ours."""
 
   file = "worst_frames.md"
 
   def text(self, context: Context) -> str:
-    """In that order."""
     parts = [
       f"# {markdown.escape(context.dataset)}\n",
       pivot.note(context),
       "In %, with 95 % intervals over anchors.\n",
-      _beside_published(context),
-      *(part for m in context.models for part in _by_class(context, m)),
+      _all_models(context),
+      *(part for m in context.models for part in _classes(context, m)),
       "\n## Where the worst frames are\n",
       _offsets(context),
       markdown.foot(context.provenance),
@@ -29,8 +28,8 @@ class Tables(base.TextReport):
     return "\n".join(parts)
 
 
-def _beside_published(context: Context) -> str:
-  """Ours in bold, then the paper's Table 3."""
+def _all_models(context: Context) -> str:
+  """Return a table of our models in bold, then the paper's Table 3."""
   metrics = context.facts.headlines
   lines = [
     [
@@ -40,8 +39,8 @@ def _beside_published(context: Context) -> str:
     for model in context.models
   ]
   for name, printed in context.networks.items():
-    of_kinds = [printed[:2], printed[2:]]
-    cells = [numbers.percent(x) for a, b in of_kinds for x in (a, b, a - b)]
+    pairs = [printed[:2], printed[2:]]
+    cells = [numbers.percent(x) for a, b in pairs for x in (a, b, a - b)]
     lines.append([markdown.escape(name), *cells])
   remark = ""
   if context.networks:
@@ -52,7 +51,7 @@ def _beside_published(context: Context) -> str:
   return remark + _table(["Model", *(m.heading for m in metrics)], lines)
 
 
-def _by_class(context: Context, model: str) -> list[str]:
+def _classes(context: Context, model: str) -> list[str]:
   anchors = breakdowns.series(context, model, "map_orig", "class")
   lines = [
     [
@@ -68,16 +67,16 @@ def _by_class(context: Context, model: str) -> list[str]:
 
 
 def _offsets(context: Context) -> str:
-  """The share of sets at each offset from the anchor, a column a model."""
-  of_models = [
+  """Return the share of worst frames at each offset, a column per model."""
+  shares = [
     dict(breakdowns.series(context, m, "chosen", "offset"))
     for m in context.models
   ]
-  offsets = dict.fromkeys(offset for of in of_models for offset in of)
+  offsets = dict.fromkeys(offset for share in shares for offset in share)
   lines = [
     [
       offset,
-      *(numbers.of_row(of.get(offset), numbers.BRACKETS) for of in of_models),
+      *(numbers.row_text(s.get(offset), numbers.BRACKETS) for s in shares),
     ]
     for offset in offsets
   ]
@@ -85,9 +84,8 @@ def _offsets(context: Context) -> str:
 
 
 def _interval(context: Context, model: str, metric: str) -> str:
-  return numbers.of_row(
-    breakdowns.row(context, model, metric), numbers.BRACKETS
-  )
+  row = breakdowns.row(context, model, metric)
+  return numbers.row_text(row, numbers.BRACKETS)
 
 
 def _table(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:

@@ -1,4 +1,4 @@
-"""pm-0 and pm-10 of each class, one panel a model (Figure 7)."""
+"""pm-0 and pm-10 of each class, a panel per model (Figure 7)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _COLUMNS = 4
 
 
 class Classes(base.Chart):
-  """A line a class, from its pm-10 to its pm-0.
+  """A line per class, from its pm-10 to its pm-0.
 
   Class attributes:
     metrics: the ends of a line.
@@ -32,13 +32,12 @@ class Classes(base.Chart):
   shows = "Accuracy of every class on anchors and on worst frames, joined"
 
   def draw(self, context: Context) -> style.Figure | None:
-    """None without classes."""
     models = [
-      m for m in context.models if _by_class(context, m, self.metrics[0])
+      m for m in context.models if _class_rows(context, m, self.metrics[0])
     ]
     if not models:
       return None
-    anchors, worst = (_by_class(context, models[0], m) for m in self.metrics)
+    anchors, worst = (_class_rows(context, models[0], m) for m in self.metrics)
     # One order for all panels: by the first model's drop, the largest on top.
     common = [c for c in anchors if c in worst]
     order = sorted(common, key=lambda c: anchors[c].value - worst[c].value)
@@ -49,7 +48,7 @@ class Classes(base.Chart):
     for model in models:
       series = {}
       for metric in self.metrics:
-        rows = _by_class(context, model, metric)
+        rows = _class_rows(context, model, metric)
         heading = context.facts.metric(metric).heading
         series[heading] = [style.Value(100 * rows[c].value) for c in order]
       panels.append(spans.Panel(names, series, title=model))
@@ -67,7 +66,7 @@ class Classes(base.Chart):
     return spans.draw(panels, frame)
 
 
-def _by_class(
+def _class_rows(
   context: Context, model: str, metric: str
 ) -> dict[str, table.Row]:
   return dict(breakdowns.series(context, model, metric, "class"))

@@ -1,4 +1,4 @@
-"""How far similar frames are from their anchors in pixels (Appendix F)."""
+"""Pixel distances between similar frames and their anchors (Appendix F)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _ALL = {"color": "#000000", "linestyle": "--", "marker": ""}
 
 
 class Distances(base.Chart):
-  """Distribution of all frames, and of those that each model gets wrong."""
+  """Distributions of all frames, and of those that each model gets wrong."""
 
   stem = "natural_distances"
   caption = "Pixel distance from the anchor"
@@ -27,10 +27,9 @@ class Distances(base.Chart):
   shows = "Cumulative distributions, distance across, share of frames up"
 
   def draw(self, context: Context) -> style.Figure | None:
-    """None where no distances are known."""
-    of = {m: _series(context, m, "pairs") for m in context.models}
-    # Of all frames: the same for every model, so of the first that has it.
-    every = next(filter(None, of.values()), None)
+    # The distribution of all frames is the same for every model.
+    pairs = (_series(context, m, "pairs") for m in context.models)
+    every = next(filter(None, pairs), None)
     if not every:
       return None
     curves = [_line(f"all pairs ({every[0][1].n})", every, 0, _ALL)]
@@ -51,9 +50,9 @@ class Distances(base.Chart):
 
 
 def _series(
-  context: Context, model: str, of: str
+  context: Context, model: str, frames: str
 ) -> Sequence[tuple[str, table.Row]]:
-  return breakdowns.series(context, model, _METRIC, of)
+  return breakdowns.series(context, model, _METRIC, frames)
 
 
 def _line(

@@ -1,4 +1,4 @@
-"""Anchors that each model gets right, over frames that it does not (Figure 1)."""
+"""Anchors that a model gets right above similar frames it gets wrong (Figure 1)."""
 
 from collections.abc import Sequence
 
@@ -8,7 +8,10 @@ from eval.tables.context import Context
 
 
 class Gallery(base.Pictures):
-  """Two lines a title: anchors, and below each the frame that fails."""
+  """Two lines per title: anchors, and below each the frame that fails.
+
+  On the page, each frame is beside its anchor.
+  """
 
   stem = "natural_gallery"
   caption = "Sets with failing frames"
@@ -20,7 +23,6 @@ class Gallery(base.Pictures):
   name_width = 0.6
 
   def lines(self, context: Context) -> Sequence[pictures.Line]:
-    """None where no set fails."""
     lines = []
     for line in self.folded(context)[0]:
       shown = line.pictures
@@ -31,7 +33,6 @@ class Gallery(base.Pictures):
   def folded(
     self, context: Context
   ) -> tuple[Sequence[pictures.Line], Sequence[pictures.Line]]:
-    """A line a title, each anchor beside its frame; nothing is folded."""
     lines = [
       pictures.Line(
         [pictures.Picture(p, caption=words) for p, words in shown], head=title

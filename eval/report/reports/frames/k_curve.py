@@ -21,7 +21,7 @@ _PANELS = (
 
 
 class KCurve(base.Chart):
-  """A line a model."""
+  """A line per model, over k and over the distance."""
 
   stem = "natural_k_curve"
   caption = "Accuracy by distance"
@@ -32,13 +32,13 @@ class KCurve(base.Chart):
   shows = "Two line charts, frames across, accuracy up"
 
   def draw(self, context: Context) -> style.Figure | None:
-    """Empty panels where there are no numbers."""
     panels = [
-      lines.Panel(
-        of_breakdown(context, metric, breakdown), title=title, x=words
-      )
+      lines.Panel(curves, title=title, x=words)
       for metric, breakdown, title, words in _PANELS
+      if (curves := breakdown_lines(context, metric, breakdown))
     ]
+    if not panels:
+      return None
     ticks = (range(11), None)
     frame = Frame(
       *(10, 4.2),
@@ -51,19 +51,20 @@ class KCurve(base.Chart):
     return lines.draw(panels, frame)
 
 
-def of_breakdown(
-  context: Context, metric: str, breakdown: str, apart: float = 0
+def breakdown_lines(
+  context: Context, metric: str, breakdown: str, spacing: float = 0
 ) -> list[lines.Line]:
-  """A line a model over the values of a breakdown.
+  """Return a line over the values of a breakdown, per model that has any.
 
   Args:
-    apart: between the whiskers of two models; 0: intervals are bands.
+    spacing: between the whiskers of two models; 0: intervals are bands.
   """
   out = []
   for i, model in enumerate(context.models):
     pairs = breakdowns.series(context, model, metric, breakdown)
-    sideways = apart * (i - (len(context.models) - 1) / 2)
-    x = [float(value) + sideways for value, _ in pairs]
+    shift = spacing * (i - (len(context.models) - 1) / 2)
+    x = [float(value) + shift for value, _ in pairs]
     values = [style.scaled(row) for _, row in pairs]
-    out.append(lines.Line(model, x, values, i, whiskers=bool(apart)))
+    if values:
+      out.append(lines.Line(model, x, values, i, whiskers=bool(spacing)))
   return out

@@ -8,11 +8,11 @@ from eval.tables.context import Context
 from robust_tfds.charts import lines, style
 from robust_tfds.charts.frame import ABOVE, Frame
 
-_SIDEWAYS = 0.1  # between the intervals of two models, in frames
+_SPACING = 0.1  # between the intervals of two models, in frames
 
 
 class Offsets(base.Chart):
-  """A line a model, with intervals."""
+  """A line per model, with intervals."""
 
   stem = "natural_offsets"
   caption = "Error by offset"
@@ -23,8 +23,9 @@ class Offsets(base.Chart):
   shows = "A line chart, offset from the anchor across, wrong frames up"
 
   def draw(self, context: Context) -> style.Figure | None:
-    """An empty panel where there are no numbers."""
-    curves = k_curve.of_breakdown(context, "error", "offset", _SIDEWAYS)
+    curves = k_curve.breakdown_lines(context, "error", "offset", _SPACING)
+    if not curves:
+      return None
     frame = Frame(
       *(7, 4),
       x="offset from the anchor (frames)",

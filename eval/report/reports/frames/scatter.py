@@ -1,4 +1,4 @@
-"""pm-10 against pm-0: models, the authors' testbed, lines (Figure 3)."""
+"""pm-10 against pm-0: our models, the authors' testbed, lines (Figure 3)."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from robust_tfds.charts import style
 from robust_tfds.charts.frame import INSIDE, Frame
 
 _GREY = "#999999"
-# A line's metrics without `_slope` and `_intercept`; colour, whose, dashes.
+# Prefix of a line's metrics; its colour, name and dashes.
 _LINES = (
   ("published_trend", _GREY, "testbed's standard models", "-"),
   ("paper_trend", _GREY, "paper's table", "--"),
@@ -25,7 +25,7 @@ _LINES = (
 
 
 class Scatter(base.Chart):
-  """A point a model of ours, small points for the testbed."""
+  """A point per model of ours, and small points for the testbed."""
 
   stem = "natural_scatter"
   caption = "Accuracy on anchors and worst frames"
@@ -37,8 +37,7 @@ class Scatter(base.Chart):
   shows = "A scatter plot, accuracy on anchors across, on worst frames up"
 
   def draw(self, context: Context) -> style.Figure | None:
-    """Never None: the lines may be alone."""
-    points = [*_testbed(_of_testbed(context)), *_models(context)]
+    points = [*_testbed(_testbed_rates(context)), *_models(context)]
     x_ends, y_ends = (
       _limits([place for p in points for place in _reach(value(p))])
       for value in (lambda p: p.x, lambda p: p.y)
@@ -80,8 +79,8 @@ def _models(context: Context) -> list[scatter.Point]:
   return out
 
 
-def _of_testbed(context: Context, kind: str = "") -> list[Sequence[float]]:
-  """pm-0 and pm-10 of the testbed's models, of a kind or of all."""
+def _testbed_rates(context: Context, kind: str = "") -> list[Sequence[float]]:
+  """Return pm-0 and pm-10 of the testbed's models, of one kind or of all."""
   kinds = testbed_kinds.kinds()
   return [
     values
@@ -91,14 +90,14 @@ def _of_testbed(context: Context, kind: str = "") -> list[Sequence[float]]:
 
 
 def _lines(context: Context, ends: tuple[float, float]) -> list[scatter.Line]:
-  """Without a drop, then those that are fitted."""
+  """Return the line without a drop, then the fitted ones."""
   looks = {"color": _GREY, "linestyle": ":"}
   out = [scatter.Line(ends, ends, "no drop", looks)]
   for name, colour, whose, dashes in _LINES:
     line = breakdowns.line(context, name)
     if line:
       slope, intercept = line
-      shown = numbers.with_ends(
+      shown = numbers.interval_text(
         numbers.decimals, slope.value, slope.lo, slope.hi, numbers.BRACKETS
       )
       label = f"line of the {whose}: slope {shown}"
@@ -117,7 +116,7 @@ def _lines(context: Context, ends: tuple[float, float]) -> list[scatter.Line]:
 def _half_width(
   x: np.ndarray, slope: table.Row, intercept: table.Row, centre: float
 ) -> np.ndarray:
-  """Of the line's pointwise interval, from those of its slope and intercept.
+  """Return half the width of the line's pointwise interval at x.
 
   Half-widths: h_s of the slope, h_i of the intercept, and at x the root of
   h_i^2 - centre^2 h_s^2 + (x - centre)^2 h_s^2, by least squares.
@@ -129,9 +128,9 @@ def _half_width(
 
 
 def _anchors(context: Context, line: str) -> list[float]:
-  """pm-0 in % of the points that a line is fitted to; empty where unknown."""
+  """Return pm-0 in % of the points that a line is fitted to; [] if unknown."""
   if line == "published_trend":
-    standard = _of_testbed(context, testbed_kinds.STANDARD)
+    standard = _testbed_rates(context, testbed_kinds.STANDARD)
     return [100 * x for x, _ in standard]
   if line == "trend":
     rows = [breakdowns.row(context, m, "acc_orig") for m in context.models]
@@ -140,12 +139,11 @@ def _anchors(context: Context, line: str) -> list[float]:
 
 
 def _reach(value: style.Value) -> list[float]:
-  """A value and the ends of its interval."""
   return [v for v in (value.value, value.lo, value.hi) if v is not None]
 
 
 def _limits(values: Sequence[float]) -> tuple[float, float]:
-  """Ends of an axis, at least ten points apart, within 0 and 100."""
+  """Return the ends of an axis, at least ten points apart, within 0 and 100."""
   lo, hi = min(values, default=0), max(values, default=100)
   air = max(0.05 * (hi - lo), (10 - (hi - lo)) / 2)
   return max(lo - air, 0), min(hi + air, 100)

@@ -14,13 +14,13 @@ _BREAKDOWNS = (
   ("without_frame_type", "Without anchors of a frame type"),
   ("fps", "By frame rate (truncated)"),
 )
-# The end of a metric's name, and which frames it is of.
+# Suffix of a metric, and the frames that it covers.
 _REVIEWS = (
   ("", "reviewed"),
   ("/same_anchors", "all frames of the kept anchors"),
   ("/unreviewed", "all frames of all anchors"),
 )
-# A line's metrics without `_slope` and `_intercept`, and whose it is.
+# Prefix of a line's metrics, and its name.
 _LINES = (
   ("published_trend", "testbed's standard models"),
   ("paper_trend", "paper's table"),
@@ -34,13 +34,12 @@ class Tables(base.TextReport):
   file = "natural_perturbations.md"
 
   def text(self, context: Context) -> str:
-    """Ours beside the published models, then what is known of ours alone."""
     parts = [
       f"# {markdown.escape(context.dataset)}\n",
       pivot.note(context),
       "In %, with 95 % intervals: Clopper-Pearson's where a video gives one trial"
       " alone, else of draws of whole videos.\n",
-      _beside_published(context),
+      _all_models(context),
       *_breakdowns(context),
       *_review(context),
       *_lines(context),
@@ -53,8 +52,8 @@ def _heads(context: Context) -> list[str]:
   return [context.facts.metric(m).heading for m in _METRICS]
 
 
-def _beside_published(context: Context) -> str:
-  """Our models in bold among those that the authors print, best pm-0 first."""
+def _all_models(context: Context) -> str:
+  """Return a table of our models, in bold, and the printed ones by pm-0."""
   lines: list[tuple[float, list[str]]] = []
   for model in context.models:
     rows = [breakdowns.row(context, model, m) for m in _METRICS]
@@ -64,8 +63,8 @@ def _beside_published(context: Context) -> str:
     if ends:  # of the paper's own table; the testbed is in the figure
       cells = [
         markdown.escape(name),
-        _with_ends(orig, *ends[:2]),
-        _with_ends(perturbed, *ends[2:]),
+        _printed(orig, *ends[:2]),
+        _printed(perturbed, *ends[2:]),
         numbers.percent(orig - perturbed),
       ]
       lines.append((orig, cells))
@@ -81,7 +80,7 @@ def _beside_published(context: Context) -> str:
 
 
 def _breakdowns(context: Context) -> list[str]:
-  """A section a breakdown and model."""
+  """Return a section per breakdown and model."""
   parts = []
   for breakdown, title in _BREAKDOWNS:
     for model in context.models:
@@ -98,15 +97,15 @@ def _breakdown(context: Context, model: str, breakdown: str) -> list[list[str]]:
   worst = dict(breakdowns.series(context, model, "acc_pmk", breakdown))
   lines = []
   for value, row in anchors:
-    by_class = breakdown == "class"
-    name = breakdowns.class_name(context, value) if by_class else value
+    is_class = breakdown == "class"
+    name = breakdowns.class_name(context, value) if is_class else value
     pair = _pair(row, worst[value])
     lines.append([markdown.escape(name), str(row.n), *pair])
   return lines
 
 
 def _review(context: Context) -> list[str]:
-  """What the human review changed (Table 4)."""
+  """Return the numbers with and without the human review (Table 4)."""
   lines = []
   for model in context.models:
     for suffix, frames in _REVIEWS:
@@ -121,14 +120,14 @@ def _review(context: Context) -> list[str]:
 
 
 def _lines(context: Context) -> list[str]:
-  """Slopes and intercepts of pm-10 on pm-0."""
+  """Return slopes and intercepts of pm-10 on pm-0."""
   lines = []
   for name, whose in _LINES:
     line = breakdowns.line(context, name)
     if line:
       slope, intercept = line
       ends = slope.lo, slope.hi
-      number = numbers.with_ends(
+      number = numbers.interval_text(
         "{:.3f}".format, slope.value, *ends, numbers.BRACKETS
       )
       lines.append([whose, str(slope.n), number, _interval(intercept)])
@@ -139,17 +138,16 @@ def _lines(context: Context) -> list[str]:
 
 
 def _pair(orig: table.Row, worst: table.Row) -> list[str]:
-  """pm-0, pm-10 and their difference."""
   drop = numbers.percent(orig.value - worst.value)
   return [_interval(orig), _interval(worst), drop]
 
 
 def _interval(row: table.Row | None) -> str:
-  return numbers.of_row(row, numbers.BRACKETS)
+  return numbers.row_text(row, numbers.BRACKETS)
 
 
-def _with_ends(value: float, lo: float | None, hi: float | None) -> str:
-  return numbers.with_ends(numbers.percent, value, lo, hi, numbers.BRACKETS)
+def _printed(value: float, lo: float | None, hi: float | None) -> str:
+  return numbers.interval_text(numbers.percent, value, lo, hi, numbers.BRACKETS)
 
 
 def _table(heads: Sequence[str], lines: Sequence[Sequence[str]]) -> str:

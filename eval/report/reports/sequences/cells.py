@@ -8,12 +8,11 @@ from robust_tfds import conditions
 
 
 class Cells(base.TextReport):
-  """A line a perturbation and difficulty, a column a number."""
+  """A line per perturbation and difficulty, a column per number."""
 
   file = "cells.md"
 
   def text(self, context: Context) -> str:
-    """A section a model."""
     dataset = markdown.escape(context.dataset)
     parts = [f"# Stability of every model, {dataset}\n"]
     for model in context.models:
@@ -24,20 +23,19 @@ class Cells(base.TextReport):
 
 
 def _lines(context: Context, model: str) -> list[str]:
-  """The section of one model."""
   metrics = [*context.facts.details, *context.facts.others]
   rows = {
     (r.corruption, r.severity, r.metric): r
     for r in table.select(context.rows, model=model)
   }
-  headings = [pivot.with_unit(m.heading, m) for m in metrics]
+  headings = [pivot.unit_heading(m.heading, m) for m in metrics]
   lines = []
   for name in context.corruptions:
     for difficulty in conditions.DIFFICULTIES:
       main = rows.get((name, difficulty, metrics[0].name))
       if main:
         texts = [
-          numbers.of_row(rows.get((name, difficulty, m.name)), metric=m)
+          numbers.row_text(rows.get((name, difficulty, m.name)), metric=m)
           for m in metrics
         ]
         cells = [markdown.escape(name), str(difficulty), *texts, str(main.n)]

@@ -15,7 +15,7 @@ _GREY = "#888888"
 
 
 class Scatter(base.Chart):
-  """A point a model; where nothing is normalised, the plain mean."""
+  """A point per model: mFR, or the plain mean if nothing is normalised."""
 
   stem = "stability_scatter"
   caption = "Stability against clean error"
@@ -26,7 +26,6 @@ class Scatter(base.Chart):
   shows = "A scatter plot, clean error across, flips up"
 
   def draw(self, context: Context) -> style.Figure | None:
-    """None without a mean."""
     present = {r.metric for r in context.rows}
     metric = _MFR if _MFR in present else _PLAIN
     if metric not in present:
@@ -46,7 +45,6 @@ class Scatter(base.Chart):
 
 
 def _networks(context: Context) -> list[scatter.Point]:
-  """The paper's networks."""
   return [
     scatter.Point(
       style.Value(100 * clean),

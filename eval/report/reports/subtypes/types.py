@@ -1,10 +1,10 @@
-"""Accuracy on seen and unseen subtypes of each type, one panel a model."""
+"""Accuracy on seen and unseen subtypes of each type, a panel per model."""
 
 from eval.report.reports.frames import classes
 
 
 class Types(classes.Classes):
-  """A line a type, from its unseen subtypes to its seen ones."""
+  """A line per type, from its unseen subtypes to its seen ones."""
 
   metrics = ("seen_subtype_accuracy", "unseen_subtype_accuracy")
   stem = "subtype_types"

@@ -1,4 +1,4 @@
-"""What is taken for what: clean, and where each group hurts most (Figure 8)."""
+"""Confusion matrices: clean, and under each family's worst perturbation (Fig. 8)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _MOST_PAIRS = 10  # most confused pairs of a panel in the table
 
 
 class Confusion(base.Chart):
-  """A line a model, of every group the cell of the lowest accuracy.
+  """A line per model, with the cell of the lowest accuracy of every family.
 
   Rows of a matrix are true classes and add up to 1.
   """
@@ -27,16 +27,15 @@ class Confusion(base.Chart):
   caption = "What is taken for what"
   reading = (
     "A row is the true class, a column what it was taken for: what is on"
-    " the diagonal is right. Clean, then of every group the perturbation"
+    " the diagonal is right. Clean, then the perturbation of each family"
     " that hurts most."
   )
   shows = (
-    "Confusion matrices, clean and under the worst perturbation of each group"
+    "Confusion matrices, clean and under the worst perturbation of each family"
   )
 
   def draw(self, context: Context) -> style.Figure | None:
-    """None without predictions."""
-    panels = _shown(context)
+    panels = _drawn_cells(context)
     if not panels:
       return None
     grid = [
@@ -53,12 +52,11 @@ class Confusion(base.Chart):
     )
 
   def text(self, context: Context) -> str:
-    """The most confused pairs of every panel."""
-    return _tables(context, _shown(context))
+    return _tables(context, _drawn_cells(context))
 
 
 def shares(pairs: np.ndarray, classes: int) -> np.ndarray:
-  """Rows true, columns predicted: float `[C, C]`, each row's sum 1 or 0.
+  """Return a confusion matrix, rows true: float `[C, C]`, rows sum to 1 or 0.
 
   Args:
     pairs: int `[N, 2]`, true and predicted class ids.
@@ -73,7 +71,6 @@ def shares(pairs: np.ndarray, classes: int) -> np.ndarray:
 
 
 def _panels(context: Context, model: str) -> list[CellKey]:
-  """Clean, then the worst cell of each group."""
   cells = {k: v for k, v in context.confusions.items() if k[0] == model}
   worst: dict[str, tuple[float, CellKey]] = {}
   for key, pairs in cells.items():
@@ -87,14 +84,14 @@ def _panels(context: Context, model: str) -> list[CellKey]:
   return clean + [key for _, key in worst.values()]
 
 
-def _shown(context: Context) -> dict[str, list[CellKey]]:
-  """The cells of every model that has any."""
+def _drawn_cells(context: Context) -> dict[str, list[CellKey]]:
+  """Return, per model, clean and the worst cell of each family."""
   panels = {model: _panels(context, model) for model in context.models}
   return {model: keys for model, keys in panels.items() if keys}
 
 
 def _map(context: Context, key: CellKey, first: bool) -> heat_map.Map:
-  """A cell's matrix; names of few classes, at the first of a line."""
+  """Return a cell's matrix, with the names of the classes if they are few."""
   classes = _classes(context)
   values = shares(context.confusions[key], classes)
   title = f"{key[0]}\n{_words(key)}"
@@ -133,7 +130,7 @@ def _tables(context: Context, panels: Mapping[str, Sequence[CellKey]]) -> str:
 def _pairs(
   after: np.ndarray, before: np.ndarray | None, names: Sequence[str]
 ) -> list[list[str]]:
-  """A line a pair of classes, the most confused first."""
+  """Return a line per pair of classes, the most confused first."""
   wrong = after - np.diag(np.diag(after))
   order = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_PAIRS]
   lines = []

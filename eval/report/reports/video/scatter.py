@@ -1,4 +1,4 @@
-"""Robustness against accuracy, a point a model, its area the multiply-adds."""
+"""Robustness against accuracy: a point per model, its area the multiply-adds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,6 @@ class Scatter(base.Chart):
   shows = "A scatter plot, clean accuracy across, relative robustness up"
 
   def draw(self, context: Context) -> style.Figure | None:
-    """None without a mean gamma_r."""
     points: list[scatter.Point] = []
     for model in context.models:
       clean, robust = (
@@ -32,10 +31,11 @@ class Scatter(base.Chart):
       )
       if clean and robust:
         area = 40 + 4 * context.gflops.get(model, 0.0)
-        at = style.scaled(clean), style.scaled(robust)
-        looks = {"marker": "o", "alpha": 0.7}
         point = scatter.Point(
-          *at, len(points), name=model, area=area, looks=looks
+          *(style.scaled(clean), style.scaled(robust), len(points)),
+          name=model,
+          area=area,
+          looks={"marker": "o", "alpha": 0.7},
         )
         points.append(point)
     if not points:

@@ -18,7 +18,7 @@ Rows = Mapping[tuple[str, str], table.Row]
 
 
 class Shifts(base.Chart):
-  """A bar a category and model; a table of both."""
+  """A bar per category and model, and a table by category and by shift."""
 
   stem = "action_shifts"
   caption = "Accuracy by category of shifts"
@@ -29,7 +29,6 @@ class Shifts(base.Chart):
   shows = "Bars of accuracy, a group a category of natural shifts"
 
   def draw(self, context: Context) -> style.Figure | None:
-    """None without shifts."""
     rows = _rows(context)
     names = _names(rows, _CATEGORY)
     if not names:
@@ -52,7 +51,6 @@ class Shifts(base.Chart):
     )
 
   def text(self, context: Context) -> str:
-    """Accuracy by category, and by shift."""
     return _tables(context, _rows(context))
 
 
@@ -71,9 +69,9 @@ def _tables(context: Context, rows: Rows) -> str:
     heads = map(markdown.escape, (heading, "clips", *context.models))
     lines = []
     for name in _names(rows, prefix):
-      of_models = [rows[m, prefix + name] for m in context.models]
-      cells = [markdown.escape(name), str(of_models[0].n)]
-      texts = (numbers.of_row(row, numbers.WORDS) for row in of_models)
+      shown = [rows[m, prefix + name] for m in context.models]
+      cells = [markdown.escape(name), str(shown[0].n)]
+      texts = (numbers.row_text(row, numbers.WORDS) for row in shown)
       lines.append([*cells, *texts])
     parts.append("\n" + markdown.table(list(heads), lines))
   parts.append(markdown.foot(context.provenance))

@@ -12,7 +12,7 @@ _SEVERITY = 3
 
 
 class Strips(base.Pictures):
-  """A line a condition: clean, then every perturbation at severity 3."""
+  """A line per condition: clean, then every perturbation at severity 3."""
 
   stem = "action_strips"
   caption = "One video under every perturbation"
@@ -23,7 +23,6 @@ class Strips(base.Pictures):
   name_width = 1.4
 
   def lines(self, context: Context) -> Sequence[pictures.Line]:
-    """None without samples."""
     keys = [("", 0), *((n, _SEVERITY) for n in context.corruptions)]
     lines = []
     for key in keys:

@@ -1,8 +1,8 @@
-"""ONNX's operators in JAX: a table, a file for each kind of them.
+"""ONNX's operators in JAX: a table, and a file for each kind of operator.
 
-Standard operators of opsets 7 to 23 as networks of vision use them, held equal to
-onnxruntime one by one. Those whose outputs' shapes depend on numbers (`NonZero` of
-pixels, `NonMaxSuppression`) cannot be traced and are not here.
+These are the standard operators of opsets 7 to 23 that vision networks use, each
+tested against onnxruntime. Operators whose output shapes depend on numbers
+(`NonZero` of pixels, `NonMaxSuppression`) cannot be traced and are missing.
 """
 
 from collections.abc import Mapping

@@ -1,4 +1,4 @@
-"""Nonlinear functions of one value; softmax and its kin, of an axis."""
+"""Activation functions, and softmax over an axis."""
 
 import jax
 import jax.numpy as jnp
@@ -93,7 +93,7 @@ def _softsign(node: Node, x: Array) -> jax.Array:
 
 
 def _axes(node: Node, x: Array) -> tuple[int, ...]:
-  """Before opset 13 all axes from `axis` on were one."""
+  """Return the axes of a softmax; before opset 13 all from `axis` on."""
   axis: int = node.attributes.get("axis", 1 if node.opset < 13 else -1)
   if node.opset < 13:
     return tuple(range(axis % x.ndim, x.ndim))
@@ -111,7 +111,7 @@ def _log_softmax(node: Node, x: Array) -> jax.Array:
 def _hardmax(node: Node, x: Array) -> jax.Array:
   axes = _axes(node, x)
   if len(axes) > 1:
-    raise node.refuse("over several axes (opset below 13) is not known here.")
+    raise node.refuse("several axes (opset below 13) are unknown here.")
   best = jnp.argmax(x, axes[0])
   return jax.nn.one_hot(best, x.shape[axes[0]], dtype=x.dtype, axis=axes[0])
 

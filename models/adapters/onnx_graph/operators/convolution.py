@@ -19,7 +19,7 @@ from models.adapters.onnx_graph.operators.windows import (
 def _conv(
   node: Node, x: Array, kernel: Array, bias: Array | None = None
 ) -> jax.Array:
-  windows = Windows.of(node, x.shape[2:], kernel.shape[2:])
+  windows = Windows.from_node(node, x.shape[2:], kernel.shape[2:])
   y = jax.lax.conv_general_dilated(
     x,
     kernel,
@@ -34,7 +34,7 @@ def _conv(
 def _conv_transpose(
   node: Node, x: Array, kernel: Array, bias: Array | None = None
 ) -> jax.Array:
-  """The gradient of a convolution: strides spread the picture instead."""
+  """Compute the gradient of a convolution: strides spread the picture."""
   axes = x.ndim - 2
   strides = node.attributes.get("strides", (1,) * axes)
   dilations = node.attributes.get("dilations", (1,) * axes)
@@ -64,7 +64,7 @@ def _turned(kernel: Array, group: int) -> jax.Array:
 def _transposed_pads(
   node: Node, sides: tuple[int, ...], strides: tuple[int, ...], reach: list[int]
 ) -> Pads:
-  """(before, after) of the spread picture, for a plain convolution."""
+  """Return (before, after) of the spread picture, for a plain convolution."""
   axes = len(sides)
   extra = node.attributes.get("output_padding", (0,) * axes)
   pads = node.attributes.get("pads", (0,) * 2 * axes)

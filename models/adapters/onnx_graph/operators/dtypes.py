@@ -1,4 +1,4 @@
-"""ONNX's numbers for types of elements (onnx.proto3, TensorProto.DataType)."""
+"""Dtypes of ONNX's elements (onnx.proto3, TensorProto.DataType)."""
 
 import jax.numpy as jnp
 import numpy as np
@@ -24,15 +24,15 @@ _TYPES: dict[int, type] = {
 }
 
 
-def of(number: int) -> np.dtype:
-  """The type of a number.
+def dtype_of(number: int) -> np.dtype:
+  """Return the dtype with a number.
 
   Raises:
-    UntraceableError: text, complex numbers, or fewer than eight bits.
+    UntraceableError: it is of text, complex numbers, or fewer than eight bits.
   """
   if number not in _TYPES:
     raise UntraceableError(
-      f"Type {number} of elements (onnx.TensorProto.DataType) is not known to"
-      " JAX here."
+      f"The element type {number} (onnx.TensorProto.DataType) is unknown to JAX"
+      " here."
     )
   return np.dtype(_TYPES[number])

@@ -16,7 +16,7 @@ from models.adapters.onnx_graph.operators.node import (
   numpy_of,
 )
 
-# Operator -> what NumPy and jax.numpy both call it.
+# Operator -> its name in NumPy and jax.numpy.
 _NAMES = {
   "Abs": "abs",
   "Acos": "arccos",
@@ -60,13 +60,13 @@ _NAMES = {
 }
 
 
-def _by_name(name: str, node: Node, *values: Array) -> Array:
+def _same_name(name: str, node: Node, *values: Array) -> Array:
   del node
   return vars(numpy_of(*values))[name](*values)
 
 
 def _folded(name: str, node: Node, *values: Array) -> Array:
-  """One result of any number of inputs."""
+  """Combine any number of inputs."""
   del node
   combine = vars(numpy_of(*values))[name]
   return functools.reduce(combine, values)
@@ -77,7 +77,7 @@ def _mean(node: Node, *values: Array) -> Array:
 
 
 def _div(node: Node, x: Array, y: Array) -> Array:
-  """Of whole numbers: rounded towards zero, as C does."""
+  """Divide; quotients of whole numbers are rounded towards zero, as in C."""
   del node
   xp = numpy_of(x, y)
   if jnp.issubdtype(x.dtype, jnp.floating):
@@ -87,7 +87,7 @@ def _div(node: Node, x: Array, y: Array) -> Array:
 
 
 def _mod(node: Node, x: Array, y: Array) -> Array:
-  """With the sign of the divisor; as C's fmod where the attribute says so."""
+  """Return the remainder, with the divisor's sign or as C's fmod."""
   xp = numpy_of(x, y)
   return (xp.fmod if node.attributes.get("fmod") else xp.mod)(x, y)
 
@@ -128,13 +128,13 @@ def _clip(
   xp = numpy_of(x, low, high)
   low = node.attributes.get("min") if low is None else low
   high = node.attributes.get("max") if high is None else high
-  # In this order: where low is above high, ONNX says high.
+  # In this order: if low is above high, ONNX returns high.
   x = x if low is None else xp.maximum(x, xp.asarray(low, x.dtype))
   return x if high is None else xp.minimum(x, xp.asarray(high, x.dtype))
 
 
 def _cast(node: Node, x: Array) -> Array:
-  return _to(x, dtypes.of(node.attributes["to"]))
+  return _to(x, dtypes.dtype_of(node.attributes["to"]))
 
 
 def _cast_like(node: Node, x: Array, target: Array) -> Array:
@@ -143,7 +143,7 @@ def _cast_like(node: Node, x: Array, target: Array) -> Array:
 
 
 def _to(x: Array, dtype: Any) -> Array:
-  """Known numbers keep 64 bits; JAX's have at most 32 here."""
+  """Convert an array; known numbers keep 64 bits, JAX's have at most 32."""
   return x.astype(
     dtype if is_static(x) else jax.dtypes.canonicalize_dtype(dtype)
   )
@@ -155,7 +155,7 @@ def _identity(node: Node, x: Any, *others: Any) -> Any:
 
 
 def _dropout(node: Node, x: Array, *others: Array) -> Any:
-  """Nothing is dropped: the graph is run for its answers."""
+  """Return the input and a mask of ones: nothing is dropped in evaluation."""
   ratio, training = (*others, None, None)[:2]
   del ratio
   if training is not None and np.any(training):
@@ -165,7 +165,7 @@ def _dropout(node: Node, x: Array, *others: Array) -> Any:
 
 OPERATORS = {
   **{
-    name: Operator(functools.partial(_by_name, function))
+    name: Operator(functools.partial(_same_name, function))
     for name, function in _NAMES.items()
   },
   "BitShift": Operator(_bit_shift),

@@ -1,4 +1,4 @@
-"""Elements picked and put by their places; negative places count from the end."""
+"""Gathering and scattering; negative indices count from the end."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def _gather_elements(node: Node, x: Array, places: Array) -> Array:
 
 
 def _along(node: Node, x: Array, places: Array) -> tuple[Array, ...]:
-  """Places along one axis as an index; other axes may be shorter than x's."""
+  """Return places along one axis as an index; other axes may be shorter."""
   axis = node.attributes.get("axis", 0) % x.ndim
   index: list[Array] = list(np.indices(places.shape, sparse=True))
   index[axis] = _from_start(places, x.shape[axis])
@@ -37,12 +37,12 @@ def _along(node: Node, x: Array, places: Array) -> tuple[Array, ...]:
 
 
 def _gather_many(node: Node, x: Array, places: Array) -> jax.Array:
-  """GatherND: the last axis of `places` holds an index into x."""
+  """Compute GatherND: the last axis of `places` holds an index into x."""
 
-  def one(x: Array, places: Array) -> Array:
+  def pick(x: Array, places: Array) -> Array:
     return x[tuple(jnp.moveaxis(places, -1, 0))]
 
-  gather: Any = one
+  gather: Any = pick
   for _ in range(node.attributes.get("batch_dims", 0)):
     gather = jax.vmap(gather)
   picked: jax.Array = gather(jnp.asarray(x), jnp.asarray(places))
@@ -73,12 +73,12 @@ def _scatter_elements(
 def _scatter_many(
   node: Node, x: Array, places: Array, values: Array
 ) -> jax.Array:
-  """ScatterND: as GatherND, with values to put there."""
+  """Compute ScatterND: the last axis of `places` holds an index into x."""
   return _put(node, x, tuple(jnp.moveaxis(places, -1, 0)), values)
 
 
 def _one_hot(node: Node, places: Array, depth: Array, values: Array) -> Any:
-  """`values` holds (off, on)."""
+  """Compute OneHot; `values` holds (off, on)."""
   (count,) = node.integers("depth", depth)
   axis = node.attributes.get("axis", -1)
   whole = _from_start(places, count).astype(np.int32)

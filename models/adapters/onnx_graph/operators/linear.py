@@ -42,14 +42,14 @@ def _attention(
   mask: Array | None = None,
   *past: Array | None,
 ) -> jax.Array:
-  """softmax(query key^T scale + mask) value, of `[B, heads, N, D]`."""
+  """Compute softmax(query key^T scale + mask) value on `[B, heads, N, D]`."""
   rare = ("softcap", "qk_matmul_output_mode", "softmax_precision")
   if (
     any(p is not None for p in past)
     or any(node.attributes.get(name) for name in rare)
     or query.ndim != 4
   ):
-    raise node.refuse("this form of it is not known to JAX here.")
+    raise node.refuse("this form is unknown to JAX here.")
   groups = query.shape[1] // key.shape[1]
   key, value = (jnp.repeat(v, groups, 1) for v in (key, value))
   scale = node.attributes.get("scale", query.shape[-1] ** -0.5)

@@ -1,9 +1,9 @@
-"""What an operator is given and what it is: the contract of this folder.
+"""Nodes and operators of a graph: the contract of this folder.
 
 An operator is a function `(node, *inputs) -> output or tuple of outputs`. Inputs
 that the graph leaves out are None. Inputs known while the graph is traced (shapes,
-axes, constants) are NumPy arrays and stay so: an operator of NumPy arrays alone
-computes in NumPy, which is what folds the arithmetic of shapes.
+axes, constants) are NumPy arrays. An operator of NumPy arrays alone computes in
+NumPy, so that the arithmetic of shapes is done while the graph is traced.
 """
 
 import dataclasses
@@ -23,7 +23,7 @@ Function = Callable[..., Any]
 
 
 class UntraceableError(errors.UserError):
-  """A case of an operator that JAX cannot run here; onnxruntime may."""
+  """The error for a case of an operator that JAX cannot run here."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,11 +31,11 @@ class Node:
   """A node of a graph.
 
   Attributes:
-    operator: e.g. `Conv`.
-    inputs: names of values; empty where an optional one is left out.
-    outputs: the same.
+    operator: name of the operator, e.g. `Conv`.
+    inputs: names of values; '' for an optional one that is left out.
+    outputs: names of values, like `inputs`.
     attributes: numbers, text, tuples of these, arrays, or graphs.
-    opset: the version of the operators that the file was written for.
+    opset: version of the operators that the file was written for.
   """
 
   operator: str
@@ -47,19 +47,20 @@ class Node:
   def integers(
     self, name: str, value: Array | None, default: Any = None
   ) -> Any:
-    """Whole numbers that are an attribute of older opsets, an input of newer.
+    """Return whole numbers, which older opsets have as an attribute and newer
+    ones as an input.
 
     Args:
-      name: of the attribute.
-      value: the input, where there is one.
-      default: where both are left out.
+      name: name of the attribute.
+      value: the input, if there is one.
+      default: result if both are left out.
     """
     if value is not None:
       return tuple(int(n) for n in np.asarray(value).ravel())
     return self.attributes.get(name, default)
 
   def refuse(self, reason: str) -> UntraceableError:
-    """An error that begins with the operator."""
+    """Return an error that begins with the operator."""
     return UntraceableError(f"{self.operator}: {reason}")
 
 
@@ -69,12 +70,11 @@ class Operator:
 
   Attributes:
     function: see the head of this file.
-    static: positions of inputs that must be known while the graph is traced;
-      -1: all.
-    folded: positions of inputs that are read as constants of the graph where
-      they are some, not as variables: they say what is computed.
+    static: positions of inputs that must be known while the graph is traced.
+    folded: positions of inputs that are constants of the program rather than
+      variables: they determine what is computed.
     unread: positions of inputs of which only shape and dtype matter.
-    product: whether it multiplies matrices, which bfloat16 makes quicker.
+    product: whether it multiplies matrices, which is faster in bfloat16.
   """
 
   function: Function
@@ -85,10 +85,10 @@ class Operator:
 
 
 def is_static(value: Any) -> bool:
-  """Whether a value is known while the graph is traced."""
+  """Return whether a value is known while the graph is traced."""
   return value is None or isinstance(value, (np.ndarray, np.generic))
 
 
 def numpy_of(*values: Any) -> types.ModuleType | Any:
-  """`numpy` for values that are all known, `jax.numpy` otherwise."""
+  """Return `numpy` if all values are known, else `jax.numpy`."""
   return np if all(map(is_static, values)) else jnp

@@ -1,4 +1,4 @@
-"""Normalisation with statistics of the graph, of a picture or of an axis."""
+"""Normalisation with statistics of the graph, a picture or an axis."""
 
 from typing import Any
 
@@ -16,7 +16,7 @@ _EPSILON = 1e-5  # the default of all of them in the specification
 
 
 def _per_channel(values: Array, like: Array) -> Array:
-  """`[C]` beside `[B, C, ...]`."""
+  """Shape `[C]` for broadcasting with `[B, C, ...]`."""
   return values.reshape(-1, *(1,) * (like.ndim - 2))
 
 
@@ -35,7 +35,7 @@ def _epsilon(node: Node, like: Array) -> Any:
 
 
 def _standardised(x: Array, axes: tuple[int, ...], epsilon: Any) -> Any:
-  """(x without its mean and spread, the mean, 1 / spread)."""
+  """Return x without its mean and deviation, the mean, and 1 / deviation."""
   mean = jnp.mean(x, axes, keepdims=True)
   centred = x - mean
   inverse = jax.lax.rsqrt(

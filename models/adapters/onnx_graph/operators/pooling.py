@@ -17,12 +17,12 @@ from models.adapters.onnx_graph.operators.windows import Windows
 
 
 def _windows(node: Node, x: Array) -> Windows:
-  return Windows.of(node, x.shape[2:], node.attributes["kernel_shape"])
+  return Windows.from_node(node, x.shape[2:], node.attributes["kernel_shape"])
 
 
 def _max_pool(node: Node, x: Array) -> jax.Array:
   if len(node.outputs) > 1 and node.outputs[1]:
-    raise node.refuse("its second output (indices) is not known to JAX here.")
+    raise node.refuse("its second output (indices) is unknown to JAX here.")
   floating = jnp.issubdtype(x.dtype, jnp.floating)
   least = -np.inf if floating else np.iinfo(x.dtype).min
   start = np.array(least, x.dtype)
@@ -41,7 +41,7 @@ def _average_pool(node: Node, x: Array) -> jax.Array:
 
 
 def _counts(axis: int, side: int, windows: Windows, padded: bool) -> np.ndarray:
-  """How many px of each window count, along an axis."""
+  """Return the number of px that count in each window along an axis."""
   before, after = windows.pads[axis]
   spare = windows.spare[axis]
   inside = np.zeros(before + side + after + spare, int)

@@ -1,4 +1,4 @@
-"""Numbers in eight bits, and what they stand for: (q - zero point) * scale."""
+"""Quantisation to eight bits: a number is (q - zero point) * scale."""
 
 import jax
 import jax.numpy as jnp
@@ -12,12 +12,12 @@ from models.adapters.onnx_graph.operators.node import (
 )
 
 
-def _beside(values: Array, node: Node, x: Array) -> Array:
-  """One for all, or one for each element of an axis."""
+def _broadcast(values: Array, node: Node, x: Array) -> Array:
+  """Shape one value for all, or one for each element of an axis, like `x`."""
   if values.ndim == 0 or values.size == 1:
     return values.reshape(())
   if node.attributes.get("block_size"):
-    raise node.refuse("in blocks is not known to JAX here.")
+    raise node.refuse("blocks are unknown to JAX here.")
   axis = node.attributes.get("axis", 1) % x.ndim
   return values.reshape(-1, *(1,) * (x.ndim - 1 - axis))
 
@@ -27,19 +27,19 @@ def _dequantize(
 ) -> jax.Array:
   steps = jnp.asarray(x).astype(jnp.int32)
   if zero is not None:
-    steps = steps - _beside(zero, node, x).astype(jnp.int32)
-  return steps.astype(scale.dtype) * _beside(scale, node, x)
+    steps = steps - _broadcast(zero, node, x).astype(jnp.int32)
+  return steps.astype(scale.dtype) * _broadcast(scale, node, x)
 
 
 def _quantize(
   node: Node, x: Array, scale: Array, zero: Array | None = None
 ) -> jax.Array:
   number = node.attributes.get("output_dtype", 0)
-  dtype = dtypes.of(number) if number else np.dtype(np.uint8)
-  steps = jnp.round(x / _beside(scale, node, x))
+  dtype = dtypes.dtype_of(number) if number else np.dtype(np.uint8)
+  steps = jnp.round(x / _broadcast(scale, node, x))
   if zero is not None:
     dtype = zero.dtype
-    steps = steps + _beside(zero, node, x).astype(x.dtype)
+    steps = steps + _broadcast(zero, node, x).astype(x.dtype)
   limits = np.iinfo(dtype)
   return jnp.clip(steps, limits.min, limits.max).astype(dtype)
 

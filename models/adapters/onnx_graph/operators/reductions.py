@@ -1,4 +1,4 @@
-"""Sums, means and extremes along axes; where extremes lie; running sums."""
+"""Reductions along axes: sums, means, extremes and their indices."""
 
 import functools
 from collections.abc import Callable
@@ -72,7 +72,7 @@ def _cumulative_sum(node: Node, x: Array, axis: Array) -> Array:
 
 
 def _top(node: Node, x: Array, count: Array | None = None) -> Any:
-  """The largest or smallest along an axis; of equals the first come first."""
+  """Return the largest or smallest along an axis; the first of equals first."""
   (k,) = (
     node.integers("k", count) if count is not None else (node.attributes["k"],)
   )

@@ -1,7 +1,7 @@
-"""Pictures of another size: each new px is a weighted sum of a few old ones.
+"""Resizing: each new px is a weighted sum of a few old ones.
 
-Every axis is resized by itself. Of its new px the places of the old ones and their
-weights are computed in NumPy, while the graph is traced.
+Every axis is resized by itself. The positions of the old px and their weights are
+computed in NumPy while the graph is traced.
 """
 
 import dataclasses
@@ -21,7 +21,7 @@ from models.adapters.onnx_graph.operators.node import (
 
 @dataclasses.dataclass(frozen=True)
 class _Axis:
-  """How one axis is resized: `new` px of `old` ones, by a factor."""
+  """The resizing of one axis from `old` to `new` px, by a factor."""
 
   old: int
   new: int
@@ -35,7 +35,7 @@ def _resize(
   scales: Array | None = None,
   sizes: Array | None = None,
 ) -> jax.Array:
-  del roi  # of the mode that `_centres` refuses
+  del roi  # for the mode that `_centres` refuses
   axes = node.attributes.get("axes", tuple(range(x.ndim)))
   sides = [x.shape[axis] for axis in axes]
   for axis, resized in zip(axes, _axes(node, sides, scales, sizes)):
@@ -45,7 +45,7 @@ def _resize(
 
 
 def _upsample(node: Node, x: Array, scales: Array | None = None) -> jax.Array:
-  """`Resize` of opset 9: px lie at n / factor, rounded down."""
+  """Resize as opset 9 does: px lie at n / factor, rounded down."""
   mode = node.attributes.get("mode", "nearest")
   if scales is None:
     scales = np.asarray(node.attributes["scales"])
@@ -84,22 +84,22 @@ def _along(node: Node, x: Array, axis: int, resized: _Axis) -> jax.Array:
   inside = np.clip(places, 0, resized.old - 1)
   if len(places) == 1 and (weights == 1).all():
     return jnp.take(x, inside[0], axis)
-  beside = (-1, *(1,) * (x.ndim - 1 - axis))
+  shape = (-1, *(1,) * (x.ndim - 1 - axis))
   taps = [
-    jnp.take(x, place, axis) * weight.astype(x.dtype).reshape(beside)
+    jnp.take(x, place, axis) * weight.astype(x.dtype).reshape(shape)
     for place, weight in zip(inside, weights)
   ]
   return sum(taps[1:], taps[0])
 
 
 def _taps(node: Node, axis: _Axis) -> tuple[np.ndarray, np.ndarray]:
-  """Places `[taps, new]` and their weights, of each new px."""
+  """Return the positions `[taps, new]` of old px, and their weights."""
   centres = _centres(node, axis)
   mode = node.attributes.get("mode", "nearest")
   if mode == "nearest":
     places = _nearest(node, centres)[None]
     return places, np.ones_like(places, float)
-  # Where a picture shrinks, `antialias` widens the filter.
+  # `antialias` widens the filter of a picture that shrinks.
   shrinks = node.attributes.get("antialias") and axis.factor < 1
   wide = 1 / axis.factor if shrinks else 1.0
   reach = {"linear": 1, "cubic": 2}[mode] * wide
@@ -118,7 +118,7 @@ def _taps(node: Node, axis: _Axis) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _cubic(distance: np.ndarray, a: float) -> np.ndarray:
-  """Keys' kernel (1981), whose slope at one px is `a`."""
+  """Compute Keys' kernel (1981), whose slope at one px is `a`."""
   d = distance
   near = ((a + 2) * d - (a + 3)) * d * d + 1
   far = ((d - 5) * d + 8) * d * a - 4 * a
@@ -126,7 +126,7 @@ def _cubic(distance: np.ndarray, a: float) -> np.ndarray:
 
 
 def _centres(node: Node, axis: _Axis) -> np.ndarray:
-  """Where each new px lies between the old ones.
+  """Return the position of each new px between the old ones.
 
   The formulas are those of `coordinate_transformation_mode` in
   onnx/defs/tensor/defs.cc.
@@ -145,9 +145,7 @@ def _centres(node: Node, axis: _Axis) -> np.ndarray:
   if mode == "half_pixel_symmetric":
     adjustment = axis.new / (axis.factor * axis.old)
     return centres + axis.old / 2 * (1 - adjustment)
-  raise node.refuse(
-    f"mode {mode!r} of its coordinates is not known to JAX here."
-  )
+  raise node.refuse(f"its coordinate mode {mode!r} is unknown to JAX here.")
 
 
 def _nearest(node: Node, centres: np.ndarray) -> np.ndarray:

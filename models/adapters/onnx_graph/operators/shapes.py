@@ -1,4 +1,4 @@
-"""Shapes: read, changed, joined, cut; arrays made of a shape."""
+"""Operators on shapes: reading, changing, joining and cutting them."""
 
 import numpy as np
 
@@ -53,7 +53,7 @@ def _concat(node: Node, *parts: Array) -> Array:
 
 
 def _lengths(node: Node, x: Array, split: Array | None) -> tuple[int, ...]:
-  """How long each part of a `Split` is."""
+  """Return the length of each part of a `Split`."""
   lengths: tuple[int, ...] | None = node.integers("split", split)
   if lengths is not None:
     return lengths
@@ -118,7 +118,7 @@ def _slice(node: Node, x: Array, *inputs: Array | None) -> Array:
 
 
 def _bounds(start: int, end: int, step: int, side: int) -> slice:
-  """ONNX's bounds as Python's, which has no end before the first element."""
+  """Convert ONNX's bounds to Python's, which cannot end before the first element."""
   start, end, step = slice(start, end, step).indices(side)
   return slice(start, None if end < 0 else end, step)
 
@@ -144,7 +144,7 @@ def _pad(
 ) -> Array:
   mode = node.attributes.get("mode", "constant")
   if mode not in _PAD_MODES:
-    raise node.refuse(f"mode {mode!r} is not known to JAX here.")
+    raise node.refuse(f"mode {mode!r} is unknown to JAX here.")
   along = node.integers("axes", axes) or tuple(range(x.ndim))
   amounts = node.integers("pads", pads)
   widths = [(0, 0)] * x.ndim
@@ -174,7 +174,7 @@ def _range(node: Node, start: Array, limit: Array, delta: Array) -> np.ndarray:
 
 def _eye_like(node: Node, x: Array) -> np.ndarray:
   number = node.attributes.get("dtype")
-  dtype = x.dtype if number is None else dtypes.of(number)
+  dtype = x.dtype if number is None else dtypes.dtype_of(number)
   rows, columns = x.shape
   eye = np.eye(rows, columns, node.attributes.get("k", 0))
   return eye.astype(dtype)

@@ -1,4 +1,4 @@
-"""Where the windows of convolutions and pooling lie, of ONNX's attributes."""
+"""Windows of convolutions and pooling, from ONNX's attributes."""
 
 import dataclasses
 import math
@@ -11,14 +11,14 @@ Pads = tuple[tuple[int, int], ...]
 
 @dataclasses.dataclass(frozen=True)
 class Windows:
-  """A window's form and steps, a number for each spatial axis.
+  """A window's shape and steps, a number for each spatial axis.
 
   Attributes:
-    kernel: its size.
-    strides: from one window to the next.
-    dilations: from one of its elements to the next.
-    pads: what lies before and after the picture.
-    spare: of the `after`, what only completes a last window (`ceil_mode`).
+    kernel: size of the window.
+    strides: step from one window to the next.
+    dilations: step from one element of a window to the next.
+    pads: padding before and after the picture.
+    spare: further padding after it that completes a last window (`ceil_mode`).
   """
 
   kernel: tuple[int, ...]
@@ -28,21 +28,21 @@ class Windows:
   spare: tuple[int, ...]
 
   @classmethod
-  def of(
+  def from_node(
     cls, node: Node, sides: tuple[int, ...], kernel: tuple[int, ...]
   ) -> Self:
-    """The windows of a node.
+    """Return the windows of a node.
 
     Args:
-      node: has the attributes of `Conv` and the pools.
-      sides: of the picture, in px.
-      kernel: of the window.
+      node: a `Conv` or a pooling.
+      sides: sides of the picture, in px.
+      kernel: size of the window.
     """
     ones = (1,) * len(kernel)
     strides = node.attributes.get("strides", ones)
     dilations = node.attributes.get("dilations", ones)
     reach = tuple(d * (k - 1) + 1 for d, k in zip(dilations, kernel))
-    pads = pads_of(node, sides, reach, strides)
+    pads = _padding(node, sides, reach, strides)
     spare = (0,) * len(kernel)
     if node.attributes.get("ceil_mode"):
       spare = tuple(map(_spare, sides, pads, reach, strides))
@@ -50,17 +50,17 @@ class Windows:
 
   @property
   def padding(self) -> Pads:
-    """`pads` with what completes the last windows."""
+    """The padding with what completes the last windows."""
     return tuple((a, b + more) for (a, b), more in zip(self.pads, self.spare))
 
 
-def pads_of(
+def _padding(
   node: Node,
   sides: tuple[int, ...],
   reach: tuple[int, ...],
   strides: tuple[int, ...],
 ) -> Pads:
-  """(before, after) of each axis, of `pads` or of the older `auto_pad`."""
+  """Return (before, after) of each axis, from `pads` or the older `auto_pad`."""
   mode = node.attributes.get("auto_pad", "NOTSET")
   if mode in ("SAME_UPPER", "SAME_LOWER"):
     return tuple(
@@ -74,14 +74,14 @@ def pads_of(
 
 
 def _same(side: int, reach: int, stride: int, upper: bool) -> tuple[int, int]:
-  """As many windows as ceil(side / stride); an odd px lies after, or before."""
+  """Pad for ceil(side / stride) windows; an odd px is added after (`upper`)."""
   total = max((math.ceil(side / stride) - 1) * stride + reach - side, 0)
   less, more = total // 2, total - total // 2
   return (less, more) if upper else (more, less)
 
 
 def _spare(side: int, pads: tuple[int, int], reach: int, stride: int) -> int:
-  """What a window that begins inside lacks at the end."""
+  """Return the padding that completes a last window that begins inside."""
   room = side + sum(pads) - reach
   steps = math.ceil(room / stride)
   if steps * stride >= side + pads[0]:  # it would begin in the padding

@@ -9,7 +9,6 @@ from eval import tasks
 from eval.cells.number import Number
 from eval.compare.boards import board as board_lib
 from eval.compare.boards.board import Board, Entry
-from eval.metrics.calibration import Bins
 from robust_tfds import conditions
 from tests.eval.report.figures import boards as made_up
 
@@ -128,7 +127,6 @@ def awkward() -> Board:
       for k, v in entries[-1].numbers.items()
     },
     cells=dict(itertools.islice(entries[-1].cells.items(), 10)),
-    reliability={},
   )
   entries[-2] = dataclasses.replace(
     entries[-2],
@@ -231,7 +229,7 @@ def _of_task(key, task, ranked_by, **changes) -> Board:
   )
 
 
-def _entry(key, label, seed, numbers, cells, reliability=None) -> Entry:
+def _entry(key, label, seed, numbers, cells) -> Entry:
   return Entry(
     key=key,
     label=label,
@@ -242,7 +240,6 @@ def _entry(key, label, seed, numbers, cells, reliability=None) -> Entry:
     model_facts=_BY,
     numbers=numbers,
     cells=cells,
-    reliability=reliability or {},
   )
 
 
@@ -250,7 +247,7 @@ def _classified(key, label, seed, listed) -> Entry:
   draw = np.random.default_rng(seed)
   names = list(dict.fromkeys(c.name for c in listed if c.name))
   scale = draw.uniform(0.35, 1.1)
-  cells, diagrams = {}, {}
+  cells = {}
   for condition in listed:
     error = min(
       scale * (0.3 + 0.11 * condition.level * draw.uniform(0.6, 1.2)), 0.99
@@ -264,7 +261,6 @@ def _classified(key, label, seed, listed) -> Entry:
       "nll": number(4 * error, 50_000, 0.02),
       "brier": number(1.2 * error, 50_000, 0.01),
     }
-    diagrams[condition] = bins(1 - error)
   numbers = {
     ("clean_error", "", None): cells[listed[0]]["error"],
     ("mean_corruption_error", "", None): number(0.6 * scale),
@@ -277,20 +273,7 @@ def _classified(key, label, seed, listed) -> Entry:
     numbers["mean_error", name, None] = number(0.7 * ratio)
     numbers["ce", name, None] = number(ratio)
     numbers["relative_ce", name, None] = number(1.1 * ratio)
-  return _entry(key, label, seed % 3, numbers, cells, diagrams)
-
-
-def bins(accuracy) -> Bins:
-  """A diagram of a model that is too sure, its lowest bins empty."""
-  places = np.arange(15)
-  confidence = (places + 0.5) / 15
-  return Bins(
-    [0 if p < 2 else int(200 * (p + 1)) for p in places],
-    [None if p < 2 else float(c) for p, c in zip(places, confidence)],
-    [
-      None if p < 2 else float(accuracy * c) for p, c in zip(places, confidence)
-    ],
-  )
+  return _entry(key, label, seed % 3, numbers, cells)
 
 
 def _printed(key, label, place) -> Entry:

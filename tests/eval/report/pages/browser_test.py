@@ -309,7 +309,7 @@ class BrowserTest(parameterized.TestCase):
     self.assertEqual([r.split()[0] for r in ranks[:3]], ["1", "2", "3"])
     page.locator("#board tbody a").first.click()
     self.assertRegex(page.locator("h1").inner_text(), "^model-")
-    self.assertEqual(page.locator("figure:visible").count(), 2)
+    self.assertEqual(page.locator("figure:visible").count(), 1)
 
   def test_names_are_texts(self):
     (path,) = Shared.site.glob("boards/Odd.html")

@@ -3,19 +3,16 @@
 from absl.testing import absltest
 
 from eval.cells.number import Number
-from eval.metrics.calibration import Bins
 from eval.report.pages import entry_charts
 from eval.report.pages import view as view_lib
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 from tests.eval.report.pages import boards
 
-_ONE = Bins([10, 0, 30], [0.2, None, 0.9], [0.1, None, 0.5])
-_OTHER = Bins([30, 5, 10], [0.3, 0.5, 0.8], [0.3, 0.4, 0.9])
-
 
 def _severity(board, place=0):
-  return entry_charts.severity_chart(view_lib.View(board), board.entries[place])
+  charts = entry_charts.SeverityCharts(view_lib.View(board))
+  return charts.chart(board.entries[place])
 
 
 class SeverityTest(absltest.TestCase):
@@ -46,6 +43,16 @@ class SeverityTest(absltest.TestCase):
     (chart,) = _severity(boards.classification(1))
     self.assertNotIn("median", chart.svg)
 
+  def test_entries_share_the_axes_and_leave_nothing_behind(self):
+    board = boards.classification(3)
+    charts = entry_charts.SeverityCharts(view_lib.View(board))
+    first, second, again = (
+      charts.chart(board.entries[i])[0].svg for i in (0, 1, 0)
+    )
+    self.assertEqual(first, again)
+    self.assertNotEqual(first, second)
+    self.assertEqual(first.count("<title>"), second.count("<title>"))
+
   def test_nothing_to_draw(self):
     self.assertEmpty(_severity(boards.frames()))
     self.assertEmpty(_severity(boards.classification(0, printed=1)))
@@ -59,35 +66,3 @@ class PartsTest(absltest.TestCase):
       [chart.title for chart in charts],
       ["pm-10 by k", "Conditional accuracy by distance", "Error by offset"],
     )
-
-
-class ReliabilityTest(absltest.TestCase):
-  def test_clean_and_every_level_without_extra_corruptions(self):
-    cells = {
-      Condition(): _ONE,
-      Condition("fog", 2): _ONE,
-      Condition("snow", 2): _OTHER,
-      Condition("spatter", 2): _OTHER,
-      Condition("fog", 5): _OTHER,
-    }
-    (chart,) = entry_charts.reliability_chart(cells, conditions.PICTURES)
-    for text in (
-      "clean: ECE 32.5 %, n = 40",
-      # (40 x 0.025 + 5 x 0.1 + 40 x 0.275) / 85, over the bins of both.
-      "severity 2: ECE 14.7 %, n = 85",
-      "severity 5: ",
-    ):
-      self.assertIn(f"<title>{text}", chart.svg)
-    self.assertNotIn("severity 1", chart.svg)
-
-  def test_points_are_at_the_accuracies(self):
-    cells = {Condition(): _ONE}
-    (chart,) = entry_charts.reliability_chart(cells, conditions.PICTURES)
-    self.assertIn("\n20: 10\n90: 50</title>", chart.svg)
-
-  def test_nothing_known(self):
-    empty = {Condition(): Bins([0], [None], [None])}
-    for cells in ({}, empty):
-      self.assertEmpty(
-        entry_charts.reliability_chart(cells, conditions.PICTURES)
-      )

@@ -33,7 +33,7 @@ class FactTextTest(parameterized.TestCase):
 
   def test_what_is_unknown_is_named(self):
     facts = {"codec": "raw", "trained_on": None, "weights": None}
-    self.assertEqual(fact_text.unknown(facts), ["weights, sha256"])
+    self.assertEqual(fact_text.unknown_names(facts), ["weights, sha256"])
 
   def test_every_fact_has_words(self):
     names = [

@@ -31,7 +31,7 @@ class GalleryTest(parameterized.TestCase):
       "fog",
       note="n",
     )
-    (shown,) = gallery.lines([line])
+    (shown,) = gallery.embed([line])
     self.assertEqual((shown.name, shown.note), ("fog", "n"))
     first, second = shown.pictures
     self.assertEqual((first.alt, first.size), ("fog, 3, 6.7 %", (100, 80)))
@@ -41,7 +41,7 @@ class GalleryTest(parameterized.TestCase):
     mask = np.array([[True, False]])
     box = Overlay("hit", (10, 20, 30, 60), "cat", mask, (12, 22))
     picture = pictures.Picture(_NOISE, boxes=[box], view=(5, 0, 95, 80))
-    (line,) = gallery.lines([pictures.Line([picture])])
+    (line,) = gallery.embed([pictures.Line([picture])])
     (shown,) = line.pictures
     self.assertEqual(shown.view, "5 0 90 80")
     self.assertEqual(list(shown.boxes), [("hit", 10, 20, 20, 40)])

@@ -33,5 +33,5 @@ class LayoutTest(absltest.TestCase):
       ([boards.classification(0, key="../a")], "../a"),
       ([boards.classification(0, key="")], ""),
     ):
-      with self.assertRaisesRegex(ValueError, f"names: .*{named}"):
+      with self.assertRaisesRegex(ValueError, f"valid: .*{named}"):
         layout.check(listed)

@@ -5,14 +5,15 @@ import re
 from absl.testing import absltest
 
 from eval.cells.number import Number
-from eval.report.pages import model_page
+from eval.report.pages import entry_charts, model_page
 from eval.report.pages import view as view_lib
 from robust_tfds.conditions import Condition
 from tests.eval.report.pages import boards, html_check
 
 
 def _html(board, entry) -> str:
-  return model_page.html(view_lib.View(board), entry)
+  view = view_lib.View(board)
+  return model_page.html(view, entry, entry_charts.SeverityCharts(view))
 
 
 def _page(board, place=0) -> html_check.Page:

@@ -64,8 +64,8 @@ class ViewTest(absltest.TestCase):
   def test_numbers_that_are_no_headlines(self):
     numbers = {("mean_ece", "", None): Number(0.1)}
     view = view_lib.View(boards.one(numbers=numbers))
-    self.assertEqual(_names(view.others), ["mean_ece"])
-    self.assertEqual(view.others[0].heading, "Mean ECE")
+    self.assertEqual(_names(view.other_metrics), ["mean_ece"])
+    self.assertEqual(view.other_metrics[0].heading, "Mean ECE")
 
   def test_examples_in_words(self):
     self.assertEqual(view_lib.examples([Number(1.0, n=5000)]), "n = 5,000")

@@ -27,12 +27,11 @@ _EVERY_TASK = (
 _FILES = {
   "classification": (
     *("cells.md", "published.md", "throughput.md"),
-    *("gallery.png", "heat_map.png", "reliability.svg"),
+    *("gallery.png", "reliability.svg"),
     "severity_curves.svg",
   ),
   "sequences": (
-    *("cells.md", "published.md", "strips.png"),
-    *("stability_bars.png", "stability_scatter.svg"),
+    *("cells.md", "published.md", "strips.png", "stability_scatter.svg"),
   ),
   "frames": (
     *("natural_perturbations.md", "natural_classes.png"),
@@ -41,10 +40,10 @@ _FILES = {
   ),
   "frame_detection": ("worst_frames.md", "worst_frames.png"),
   "subtypes": ("subtype_types.png", "subtype_types.svg"),
-  "detection": ("cells.md", "detection_bars.svg", "detection_gallery.png"),
+  "detection": ("cells.md", "detection_gallery.png"),
   "video": (
     *("action_confusion.png", "action_confusion.md", "action_curves.png"),
-    *("action_drops.png", "action_scatter.svg", "action_shifts.md"),
+    *("action_scatter.svg", "action_shifts.md"),
     *("action_shifts.png", "action_strips.png", "reliability.png"),
   ),
 }
@@ -58,7 +57,7 @@ def _write(task: str, **changes) -> dict[str, bytes]:
 
 
 def _charts(task: str) -> list[base.Chart]:
-  return [r for r in reports.of_task(task) if isinstance(r, base.Chart)]
+  return [r for r in reports.task_reports(task) if isinstance(r, base.Chart)]
 
 
 @functools.cache
@@ -82,7 +81,7 @@ class ReportsTest(parameterized.TestCase):
     """A new report without a line in `_FILES` is never written in a test."""
     for task in _TASKS:
       context = contexts.of_task(task)
-      for report in reports.of_task(task):
+      for report in reports.task_reports(task):
         if not isinstance(report, base.Chart):
           folder = pathlib.Path(self.create_tempdir().full_path)
           names = {p.name for p in report.write(context, folder)}
@@ -111,7 +110,7 @@ class ReportsTest(parameterized.TestCase):
     page = html_check.Page(_files(task)["report.html"].decode(), images=True)
     for chart in _charts(task):
       self.assertEqual(bool(chart.caption), bool(chart.reading), chart.stem)
-      shown = chart.on_page(contexts.of_task(task))
+      shown = chart.page_chart(contexts.of_task(task))
       if shown:
         self.assertIn(shown.stem, page.ids)
         self.assertTrue(shown.lines or chart.shows, chart.stem)
@@ -168,16 +167,15 @@ class ReportsTest(parameterized.TestCase):
     files = _write(task, names=(), models=("alone",), **nothing)
     self.assertContainsSubset(_EVERY_TASK, files)
     for name in (
-      *("severity_curves.png", "heat_map.png", "gallery.png", "strips.png"),
-      *("stability_bars.png", "detection_bars.png", "detection_gallery.png"),
-      "worst_frames.png",
+      *("severity_curves.png", "gallery.png", "strips.png"),
+      *("detection_gallery.png", "worst_frames.png"),
       *("natural_gallery.png", "action_confusion.png", "action_curves.png"),
-      *("action_drops.png", "action_strips.png"),
+      "action_strips.png",
     ):
       self.assertNotIn(name, files)
 
   def test_a_task_without_a_folder_has_what_every_task_has(self):
-    modules = {type(r).__module__ for r in reports.of_task("depth")}
+    modules = {type(r).__module__ for r in reports.task_reports("depth")}
     self.assertIn("eval.report.reports.every_task.summary", modules)
     for module in modules:
       self.assertStartsWith(module, "eval.report.reports.every_task.")

@@ -10,14 +10,14 @@ from eval.report import reports
 from eval.report.reports import base
 from robust_tfds.charts import svg
 
-_OF_TASK = reports.of_task
+_OF_TASK = reports.task_reports
 
 
 def written():
   """While it lasts, a task's reports are those that draw no picture."""
   return mock.patch.object(
     reports,
-    "of_task",
+    "task_reports",
     lambda task: [r for r in _OF_TASK(task) if not isinstance(r, base.Chart)],
   )
 

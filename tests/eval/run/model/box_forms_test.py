@@ -6,7 +6,7 @@ import numpy as np
 from absl.testing import parameterized
 
 from robust_tfds import errors
-from tests.own import made
+from tests.user_data import made
 
 
 class BoxFormsTest(parameterized.TestCase):

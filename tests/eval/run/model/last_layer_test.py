@@ -65,7 +65,7 @@ class LoadOrFitTest(absltest.TestCase):
     super().setUpClass()
     folder = absltest.TEST_TMPDIR.value + "/last_layer"
     cls.built = datasets.prepare("digits_subtypes", data_dir=folder)
-    cls.model = LastLayer.on(models.get("digits_linear"), 2, "loops")
+    cls.model = LastLayer.from_network(models.get("digits_linear"), 2, "loops")
     cls.network = cls.model.network.init(jax.random.key(0))
 
   def _source(self):
@@ -112,7 +112,7 @@ class LoadOrFitTest(absltest.TestCase):
 
   def test_refuses_features_that_are_no_numbers(self):
     broken = jax.tree.map(lambda x: x, self.network)
-    model = LastLayer.on(models.get("digits_cnn"), 2, "loops")
+    model = LastLayer.from_network(models.get("digits_cnn"), 2, "loops")
     broken = model.network.init(jax.random.key(0))
     broken["conv1"]["bias"] = broken["conv1"]["bias"].at[0].set(np.nan)
     with self.assertRaisesRegex(errors.UserError, "1,022 of 1,022"):

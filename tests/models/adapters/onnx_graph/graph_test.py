@@ -61,7 +61,7 @@ class GraphTest(absltest.TestCase):
       helper.make_node("Constant", [], ["zero0"], value=zero),
       *_flattened(),
     ]
-    program = graph_lib.Program.of(_read(self.folder, nodes), "y")
+    program = graph_lib.Program.from_graph(_read(self.folder, nodes), "y")
     self.assertEqual(set(program.variables), {"w"})
     self.assertEqual(set(program.constants), {"zero", "zero0", "last"})
     x = np.float32([[1, 0], [0, 2], [1, 1]])
@@ -74,7 +74,7 @@ class GraphTest(absltest.TestCase):
       helper.make_node("CastLike", ["zero", "product"], ["least"]),
       helper.make_node("Clip", ["product", "least"], ["y"]),
     ]
-    program = graph_lib.Program.of(_read(self.folder, nodes), "y")
+    program = graph_lib.Program.from_graph(_read(self.folder, nodes), "y")
     self.assertEqual(set(program.variables), {"w"})
 
   def test_bfloat16_multiplies_matrices_alone(self):
@@ -82,7 +82,7 @@ class GraphTest(absltest.TestCase):
       helper.make_node("MatMul", ["x", "w"], ["product"]),
       helper.make_node("Add", ["product", "factor"], ["y"]),
     ]
-    program = graph_lib.Program.of(_read(self.folder, nodes), "y")
+    program = graph_lib.Program.from_graph(_read(self.folder, nodes), "y")
     x = np.float32([[1 / 3, 1 / 7]])
     got = program(program.variables, x, "bfloat16")
     self.assertEqual(got.dtype, np.float32)
@@ -91,11 +91,11 @@ class GraphTest(absltest.TestCase):
 
   def test_text_and_constants(self):
     nodes = [helper.make_node("Gather", ["w", "zero"], ["y"], axis=1)]
-    program = graph_lib.Program.of(_read(self.folder, nodes), "y")
+    program = graph_lib.Program.from_graph(_read(self.folder, nodes), "y")
     lines = program.text().splitlines()
     self.assertRegex(lines[0], r"^zero = int64\[\] [0-9a-f]{64}$")
     self.assertEqual(lines[1:], ["y = Gather(w, zero, axis=1)", "return y"])
-    fixed = program.with_constants(["w", "unknown"])
+    fixed = program.fix(["w", "unknown"])
     self.assertEmpty(fixed.variables)
     x = np.zeros((1, 2), np.float32)
     np.testing.assert_array_equal(fixed({"w": x}, x), [1, 3])
@@ -108,7 +108,7 @@ class GraphTest(absltest.TestCase):
     graph = _read(self.folder, nodes, ("y", "other"))
     self.assertEmpty(graph_lib.unknown_operators(graph, "y"))
     self.assertEqual(graph_lib.unknown_operators(graph, "other"), ("Strange",))
-    self.assertLen(graph_lib.Program.of(graph, "y").nodes, 1)
+    self.assertLen(graph_lib.Program.from_graph(graph, "y").nodes, 1)
 
   def test_branches(self):
     def branch(operator):
@@ -130,7 +130,7 @@ class GraphTest(absltest.TestCase):
     ]
     graph = _read(self.folder, nodes)
     self.assertEmpty(graph_lib.unknown_operators(graph, "y"))
-    program = graph_lib.Program.of(graph, "y")
+    program = graph_lib.Program.from_graph(graph, "y")
     x = np.float32([[1, 3]])
     np.testing.assert_array_equal(
       jax.jit(program)(program.variables, x), [[1, 6]]

@@ -85,7 +85,7 @@ class ExportTest(absltest.TestCase):
       (nn.ReLU(inplace=True), None, "changes the pixels"),
       (big, "logits", "places holds whole numbers of more than 32 bits"),
       (_Net(), None, "has 2 outputs"),
-      (_Inverse(), None, "operators aten.linalg_inv_ex.default are not among"),
+      (_Inverse(), None, "operators aten.linalg_inv_ex.default are not known"),
     ):
       with self.assertRaisesRegex(errors.UserError, words):
         _read(net, output)

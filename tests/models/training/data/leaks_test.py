@@ -20,7 +20,7 @@ from robust_tfds.datasets.digits_video import (
 )
 from robust_tfds.storage import cache
 from tests import tiny_files
-from tests.own import made
+from tests.user_data import made
 
 _PIXELS = tiny_files.noise(9, 9)
 _SPLITS = ("train", "test", "validation")

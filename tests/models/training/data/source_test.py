@@ -12,7 +12,7 @@ from models.training.data import examples
 from robust_tfds import corruptions, errors
 from robust_tfds.corruptions import seeding
 from tests import tiny_files
-from tests.own import made
+from tests.user_data import made
 
 
 @functools.cache

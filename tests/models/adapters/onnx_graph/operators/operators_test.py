@@ -92,7 +92,7 @@ class OperatorsTest(parameterized.TestCase):
       graph, source, answers = self._run_by_onnxruntime(name)
       for output, answer in zip(graph.outputs, answers, strict=True):
         key = f"{name}: {output}"
-        program = graph_lib.Program.of(graph, output)
+        program = graph_lib.Program.from_graph(graph, output)
         programs[key], wanted[key] = program, answer
         arguments[key] = (program.variables, source)
     # Compiled together, which is several times quicker than one by one.
@@ -107,7 +107,7 @@ class OperatorsTest(parameterized.TestCase):
       model.SerializeToString(), providers=["CPUExecutionProvider"]
     )
     answers = session.run(None, {session.get_inputs()[0].name: source})
-    return file.of(model), source, answers
+    return file.from_model(model), source, answers
 
   def _check(self, got, want):
     self.assertEqual(got.shape, want.shape)
@@ -129,11 +129,11 @@ class OperatorsTest(parameterized.TestCase):
       key = torch_cases.key(group, place)
       source = torch_cases.narrow(torch_cases.source(case))
       model = onnx.ModelProto.FromString(golden[f"{key}.graph"].tobytes())
-      graph = file.of(model)
+      graph = file.from_model(model)
       for i, output in enumerate(graph.outputs):
         if f"{key}.{i}" in torch_cases.NOT_EXPORTED:
           continue
-        program = graph_lib.Program.of(graph, output)
+        program = graph_lib.Program.from_graph(graph, output)
         programs[f"{key}.{i}"] = program
         arguments[f"{key}.{i}"] = (program.variables, source)
     run = jax.jit(lambda a: {k: p(*a[k]) for k, p in programs.items()})
@@ -144,8 +144,8 @@ class OperatorsTest(parameterized.TestCase):
         np.testing.assert_allclose(got, want, rtol=2e-5, atol=2e-6)
 
   @parameterized.parameters(
-    ("node", "Reshape", (4,), ("x", "x"), "decides on a shape and depends"),
-    ("dtypes", "Cast", (4,), ("x",), "Type 8 of elements"),
+    ("node", "Reshape", (4,), ("x", "x"), "determines a shape and depends"),
+    ("dtypes", "Cast", (4,), ("x",), "element type 8"),
     ("windows", "MaxPool", (2, 4, 7, 8), ("x",), "indices"),
   )
   def test_refuses(self, file_name, operator, shape, names, reason):

@@ -1,0 +1,242 @@
+"""Natural sets, see `natural_sets`: through TFDS's builders, ObjectNet by its folder.
+
+A set's classes are the answers that are possible on it: models of ImageNet's 1,000
+are shown what they are good for, and what else they know is no answer.
+"""
+
+import dataclasses
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from robust_tfds import errors, natural_sets
+from robust_tfds.building import base, own_set, source
+from robust_tfds.building.sources import folders, imagenet, known_files
+from robust_tfds.reading import json_file, line_list
+from robust_tfds.storage import paths
+from robust_tfds.user_data import labelled, tfds_set
+
+_OBJECTNET = "objectnet-1.0"  # the archive's folder
+_INSTRUCTIONS = f"""\
+The archive {_OBJECTNET}.zip of https://objectnet.dev is encrypted, and not read
+itself. Unpack it in the manual dir, with the password of its download page:
+  unzip -P PASSWORD {_OBJECTNET}.zip"""
+_BORDER_PX = 1  # red, around every picture of ObjectNet: its README
+# Its tables: folder -> name, name -> ImageNet's names, output -> their line, lines.
+_TABLES = (
+  "folder_to_objectnet_label.json",
+  "objectnet_to_imagenet_1k.json",
+  "pytorch_to_imagenet_2012_id.json",
+)
+_LINES = "imagenet_to_label_2012_v2"
+
+
+class Natural(tfds_set.TfdsSet):
+  """A set of TFDS whose classes are ImageNet's."""
+
+  conditions = "none"
+
+  def __init__(self, text: str, options: own_set.Options):
+    """Of classes that occur alone reads the whole set, else nothing.
+
+    Raises:
+      UserError: no such set here, or one of another version or other classes.
+    """
+    row, config = natural_sets.parse(text)
+    name = "/".join(filter(None, (row.source, config)))
+    builder = tfds_set.builder_of(name, options.data_dir)
+    _check_version(builder, text)
+    named = dataclasses.replace(options, name=natural_sets.set_name(text))
+    super().__init__(builder, named, text, row.labels)
+    self.kind = _kind(text)
+    if self.classes != tuple(imagenet.wnids()):
+      raise errors.UserError(
+        f"{text}: {builder.info.full_name} has {len(self.classes)} classes, the"
+        f" first {self.classes[0]!r}; expected ImageNet's 1,000 wnids in order."
+      )
+    self.members: Sequence[Sequence[int]] = [[i] for i in range(1000)]
+    if row.classes == natural_sets.OCCURRING:
+      self._keep_occurring()
+    self.notes = [*self.notes, f"terms: {row.terms}"]
+
+  def _keep_occurring(self) -> None:
+    files = self.files()
+    there = sorted({file.label for file in files if file.label is not None})
+    place = {label: i for i, label in enumerate(there)}
+    self._files = [
+      dataclasses.replace(f, label=place[f.label or 0]) for f in files
+    ]
+    self.members = [[label] for label in there]
+    self.classes = tuple(self.classes[label] for label in there)
+
+
+class ObjectNet(own_set.OwnSet):
+  """The archive's folder: pictures of the classes that ImageNet has too."""
+
+  conditions = "none"
+  reading = {"border_px": _BORDER_PX}
+
+  def __init__(self, text: str, options: own_set.Options):
+    """Reads the tables and lists the pictures.
+
+    Raises:
+      FileNotFoundError: no folder; says what to put there.
+      UserError: a table that is missing or no such table, or a class without a
+        picture.
+    """
+    there = folders.find(
+      _manual(options.manual_dir, text),
+      _OBJECTNET,
+      (),
+      instructions=_INSTRUCTIONS,
+    )
+    outputs = _outputs(there)
+    names = [name for name, _ in outputs.values()]
+    notes = [f"terms: {natural_sets.parse(text)[0].terms}"]
+    super().__init__(natural_sets.set_name(text), text, names, notes=notes)
+    self.kind = _kind(text)
+    self.members = [members for _, members in outputs.values()]
+    label_of = {folder: label for label, folder in enumerate(outputs)}
+    self._files = []
+    for path, file in there.items():
+      start, _, below = path.partition("/")
+      label = label_of.get(below.partition("/")[0])
+      if start == "images" and below.endswith(".png") and label is not None:
+        self._files.append(dataclasses.replace(file, name=below, label=label))
+    full = {file.label for file in self._files}
+    for folder, label in label_of.items():
+      if label not in full:
+        raise errors.UserError(
+          f"{_OBJECTNET}/images/{folder}: no picture. Unpack the whole archive."
+        )
+
+  def files(self) -> Sequence[source.File]:
+    """Of the classes that ImageNet has too."""
+    return self._files
+
+  def described(self) -> Sequence[str]:
+    """The border is part of what models see."""
+    return [f"border {_BORDER_PX}"]
+
+
+class Reference(own_set.OwnSet):
+  """ImageNet's validation pictures of a natural set's classes."""
+
+  conditions = "none"
+
+  def __init__(self, text: str, natural_set: Any, options: own_set.Options):
+    """Lists the pictures.
+
+    Args:
+      text: `NAME/reference`.
+      options: whose `manual_dir` has the pictures.
+    """
+    super().__init__(
+      natural_sets.set_name(text), text, natural_set.classes, "validation"
+    )
+    self.kind, self.members = _kind(text), natural_set.members
+    label_of = {
+      m: i for i, group in enumerate(natural_set.members) for m in group
+    }
+    self._listed = [
+      dataclasses.replace(file, label=label_of[file.label])
+      for file in imagenet.clean(_manual(options.manual_dir, text))
+      if file.label in label_of
+    ]
+
+  def files(self) -> Sequence[source.File]:
+    """By their official names."""
+    return self._listed
+
+
+def builder_class(text: str, options: own_set.Options) -> type[base.Builder]:
+  """The builder of a natural set, or of what it is held against.
+
+  Raises:
+    MissingError: the set is not there.
+    UserError: it is called otherwise, or several right classes stand in the way
+      of sequences.
+  """
+  row, config = natural_sets.parse(text)
+  if options.name:
+    raise errors.UserError(
+      f"{options.name!r}: {row.name} is a published set and has its name. Leave"
+      " name= (--config.data.set_name) out."
+    )
+  held = config == natural_sets.REFERENCE
+  kind = Natural if row.source else ObjectNet
+  manual_dir = options.manual_dir or None
+  with known_files.lacking(
+    row.name, manual_dir, "" if row.source else _INSTRUCTIONS
+  ):
+    own: Any = kind(row.name if held else text, options)
+  if held:
+    with known_files.lacking(text, manual_dir, imagenet.INSTRUCTIONS):
+      own = Reference(text, own, options)
+  if own.several and options.sequences:
+    raise errors.UserError(
+      f"{text}: several classes of a picture may be right, which ImageNet-P's"
+      " numbers know nothing of. Leave perturbations out."
+    )
+  return labelled.builder_class(own, options.sequences)
+
+
+def _kind(text: str) -> str:
+  """What the builders' folders begin with."""
+  return re.sub(r"\W", "_", natural_sets.set_name(text))
+
+
+def _check_version(builder: Any, text: str) -> None:
+  """Refuses what another version of TFDS prepared, rather than download anew."""
+  folder = paths.parse(builder.data_dir)
+  if builder.is_prepared() or not folder.parent.is_dir():
+    return
+  others = sorted(
+    entry.name
+    for entry in paths.scan(folder.parent)
+    if re.fullmatch(r"\d+\.\d+\.\d+", entry.name)
+  )
+  if others and builder.version not in others:
+    raise errors.UserError(
+      f"{text}: {folder.parent} holds version {', '.join(others)}, and this"
+      f" tensorflow_datasets reads {builder.version}, whose file names may differ."
+      f" Prepare it again: tfds.load({builder.info.full_name!r}, data_dir=...), or"
+      " name another data_dir."
+    )
+
+
+def _manual(manual_dir: str, text: str) -> Any:
+  if not manual_dir:
+    raise FileNotFoundError(f"{text}: no manual_dir is named.")
+  return paths.parse(manual_dir, "manual_dir")
+
+
+def _outputs(
+  there: Mapping[str, source.File],
+) -> Mapping[str, tuple[str, Sequence[int]]]:
+  """Folder of pictures -> its name, and which of ImageNet's classes it is."""
+  tables = [f"mappings/{name}" for name in (*_TABLES, _LINES)]
+  if absent := [name for name in tables if name not in there]:
+    raise errors.UserError(
+      f"{_OBJECTNET}: {', '.join(absent)} missing. The archive's own tables say"
+      " which of its classes ImageNet has: unpack its folder mappings too."
+    )
+  *places, names = (there[name].path for name in tables)
+  called, shared, lines = map(json_file, places)
+  text = line_list(names)
+  try:
+    output_of = {text[int(line)].strip(): int(o) for o, line in lines.items()}
+    out = {
+      each: (name, [output_of[n.strip()] for n in shared[name].split(";")])
+      for each, name in sorted(called.items())
+      if name in shared
+    }
+    members = [m for _, group in out.values() for m in group]
+    if len(set(members)) < len(members) or not set(members) <= set(range(1000)):
+      raise ValueError("an output of two classes, or none of 0 to 999")
+  except (AttributeError, IndexError, KeyError, TypeError, ValueError) as e:
+    raise errors.UserError(
+      f"{_OBJECTNET}/mappings: its tables do not go together"
+      f" ({type(e).__name__}: {e}). Unpack the archive's folder mappings again."
+    ) from e
+  return out

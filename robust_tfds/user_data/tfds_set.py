@@ -1,0 +1,347 @@
+"""`tfds:NAME`: a set of TFDS, or of anybody's own builder, of labelled pictures.
+
+  tfds:oxford_iiit_pet      a set that TFDS knows; `NAME/CONFIG` where it has configs
+  tfds:cifar10:3.0.2        a version of it, as TFDS writes them
+  tfds:my_module:Builder    a builder's class, in a module on Python's path
+
+An example's id is what the set itself has: its id or file name where no two are
+alike, else its place (`test_00042`). The pictures as they are stored are copied
+into one temporary file, once, from which all conditions read them in any order.
+"""
+
+import dataclasses
+import functools
+import importlib
+import itertools
+import re
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import tensorflow_datasets as tfds
+
+from robust_tfds import errors, strings
+from robust_tfds.building import base, file_formats, own_set, source
+from robust_tfds.reading import archives, picture_folders
+from robust_tfds.user_data import folder, labelled
+
+# Features that name an example, the first that is there and of no two alike.
+IDS = ("example_id", "id", "file_name", "filename", "image/filename")
+_SPLITS = ("test", "validation")  # the first that is there, where none is named
+_VERSION = re.compile(r":[\d.*]+$")
+
+
+@dataclasses.dataclass(frozen=True)
+class _Stored(source.File):
+  """A picture of the copy, called by its set and id."""
+
+  @property
+  def where(self) -> str:
+    """What a message about the picture begins with."""
+    return f"{self.path}: {self.name}"
+
+
+class TfdsSet(own_set.OwnSet):
+  """The labelled pictures of a builder's split.
+
+  Attributes:
+    builder: of TFDS.
+    part: the split, or a slice of it.
+    image: the feature of the picture.
+    label: that of its class.
+    unlabelled: whether labels that are of no class, -1, are read too.
+  """
+
+  kind = "tfds"
+  of_data_dir = True
+  unlabelled = False
+
+  def __init__(
+    self, builder: Any, options: own_set.Options, where: str, labels: str = ""
+  ):
+    """Reads what the builder says of itself; prepares and reads nothing.
+
+    Args:
+      builder: of TFDS.
+      options: see the class.
+      where: the source's text.
+      labels: the feature of the classes, where it is known; it may be a sequence.
+
+    Raises:
+      UserError: no picture with one class in an example.
+    """
+    self.builder = builder
+    self.image, self.label = (
+      ("image", labels) if labels else _features(builder, where)
+    )
+    feature = builder.info.features[self.label]
+    several = isinstance(feature, tfds.features.Sequence)
+    names = (feature.feature if several else feature).names
+    if len(names) < 2:
+      raise errors.UserError(
+        f"{where}: {self.label} has {len(names)} classes, expected two or more."
+      )
+    ours = type(builder).__module__.startswith(f"{__name__.partition('.')[0]}.")
+    name = options.name or f"{'tfds_' * ours}{builder.name}"
+    self.part = _split(builder, options.split)  # of it perhaps a slice
+    super().__init__(name, where, names, self.part.partition("[")[0])
+    self.several = several
+
+  @property
+  def is_here(self) -> bool:
+    """Whether it is prepared, or its pictures are known to be of one size."""
+    return None not in self._shape or self.builder.is_prepared()
+
+  @property
+  def _shape(self) -> tuple[int | None, ...]:
+    """(height, width) of all pictures, as the features say; None: they vary."""
+    shape: tuple[int | None, ...] = self.builder.info.features[self.image].shape
+    return shape[:2]
+
+  @functools.cached_property
+  def _sizes(self) -> frozenset[tuple[int, int]]:
+    """Of pictures of one size without reading them."""
+    height, width = self._shape
+    if height is None or width is None:
+      return super()._sizes
+    return frozenset([(height, width)])
+
+  def described(self) -> Sequence[str]:
+    """The builder's name and version, the split, and labels beside the first."""
+    several = [f"{i}\t{known}" for i, known in sorted(self.labels.items())]
+    return [f"{self.builder.info.full_name} {self.part}", *several]
+
+  def files(self) -> Sequence[source.File]:
+    """In the order of their ids; the first call copies all pictures."""
+    return self._files
+
+  @functools.cached_property
+  def _files(self) -> list[source.File]:
+    self.prepare()
+    # Gone with this object, which the run's builder holds.
+    self._copy = tempfile.NamedTemporaryFile(
+      prefix="robust_tfds_", suffix=".pictures"
+    )  # noqa: SIM115
+    places, labels, named, without = [], [], [], 0
+    for example in self._examples():
+      data = example.pop(self.image)
+      known = np.atleast_1d(example.pop(self.label)).tolist()
+      if not known:
+        without += 1
+        continue
+      places.append((self._copy.tell(), self._copy.write(data)))
+      labels.append(known)
+      named.append(example)
+    self._copy.flush()
+    ids = ids_of(named, self.split)
+    if self.several:
+      self.labels = dict(zip(ids, labels, strict=True))
+    self.notes = [
+      *self.notes,
+      *own_set.counted({"pictures without a label left out": without}),
+      f"read from {self.builder.data_path}",
+    ]
+    rows = zip(ids, labels, places, strict=True)
+    files = [self._file(i, known[0], *place) for i, known, place in rows]
+    return sorted(files, key=lambda file: file.name)
+
+  def _file(self, name: str, label: int, offset: int, size: int) -> source.File:
+    if not (self.unlabelled or 0 <= label < len(self.classes)):
+      raise errors.UserError(
+        f"{self.where}: {name} has the label {label}, expected 0 to"
+        f" {len(self.classes) - 1}. A split without labels measures nothing."
+      )
+    member = archives.Member(self._copy.name, name, size, offset)
+    return _Stored(name, self.where, member, label)
+
+  def prepare(self) -> None:
+    """Has TFDS prepare the set, where it is not.
+
+    Raises:
+      UserError: it cannot be, or has no such split.
+    """
+    try:
+      self.builder.download_and_prepare(
+        file_format=file_formats.foreign_format(self.builder)
+      )
+    except errors.UserError:
+      raise
+    except ModuleNotFoundError as e:
+      raise errors.missing_package_error(
+        "TensorFlow", "tf", f"{self.where}, which is not prepared,"
+      ) from e
+    except Exception as e:  # a download's, or of somebody's code
+      raise errors.UserError(
+        f"{self.where}: it is not prepared in {self.builder.data_dir}, and cannot"
+        f" be: {errors.user_fault(e)}"
+      ) from e
+    check_split(self.builder, self.part, self.where)
+
+  def _examples(self) -> Iterator[dict[str, Any]]:
+    """Stored pictures, labels and what may name them, in the set's order."""
+    features = dict(self.builder.info.features.items())
+    names = [n for n in IDS if isinstance(features.get(n), tfds.features.Text)]
+    needed = (self.image, self.label, *names)
+    chosen: Any = file_formats.skipping([self.image])
+    if not file_formats.is_array_record(self.builder):
+      needs = dict.fromkeys(needed, True)
+      chosen = tfds.decode.PartialDecoding(needs, decoders=chosen)
+    try:
+      for row in file_formats.rows(self.builder, self.part, chosen):
+        yield {name: row[name] for name in needed}
+    except errors.MissingPackageError:
+      raise
+    except Exception as e:  # of TFDS or TensorFlow, e.g. InvalidArgumentError
+      raise errors.UserError(
+        f"{self.builder.data_path}: its examples are not what the builder of"
+        f" {self.where} says: {errors.user_fault(e)} Remove that folder, which"
+        " another version of the builder may have prepared, or name another"
+        " data_dir."
+      ) from e
+
+
+def check_split(builder: Any, part: str, where: str) -> None:
+  """Refuses what is no split of a prepared set, and parts without examples.
+
+  Also parts that are added up and overlap: their examples would be there twice.
+
+  Args:
+    part: a split, or a slice of one.
+    where: the set, in words.
+
+  Raises:
+    UserError: says which splits there are, or how a slice is written.
+  """
+  splits = builder.info.splits
+  for split in split_names(part):
+    if split not in splits:
+      raise errors.unknown_error(f"split of {where}", split, splits)
+  try:
+    count = splits[part].num_examples
+  except Exception:  # TFDS has several kinds of it
+    count = 0
+  if count < 1:
+    raise errors.UserError(
+      f"split={part!r}: no part of {split}, which has"
+      f" {splits[split].num_examples:,} examples. Expected one such as"
+      f" {split}[:100] or {split}[50%:]."
+    )
+  spec = tfds.core.ReadInstruction.from_spec(part)
+  ranges = sorted(
+    (r.splitname, r.from_ or 0, r.to or splits[r.splitname].num_examples)
+    for r in spec.to_absolute(splits)
+  )
+  for (one, _, end), (other, start, _) in itertools.pairwise(ranges):
+    if one == other and start < end:
+      raise errors.UserError(
+        f"split={part!r}: its parts overlap from example {start:,} of {one} on,"
+        " which would be read twice. Name parts that do not."
+      )
+
+
+def split_names(part: str) -> list[str]:
+  """The splits of a part, or of several that are added up.
+
+  >>> split_names("train[:50%]+test")
+  ['train', 'test']
+  """
+  return [each.partition("[")[0].strip() for each in part.split("+")]
+
+
+def ids_of(named: Sequence[Mapping[str, Any]], split: str) -> Sequence[str]:
+  """Ids of a split's examples: the first of `IDS` that is of no two alike.
+
+  Else their places.
+
+  Args:
+    named: of every example the features that may name it.
+    split: without a slice.
+  """
+  for feature in (f for f in IDS if named and f in named[0]):
+    ids = [strings.text(each[feature]) for each in named]
+    if len(set(ids)) == len(ids):
+      return ids
+  return [f"{split}_{number:05d}" for number in range(len(named))]
+
+
+def builder_class(
+  place: str | tfds.core.DatasetBuilder, options: own_set.Options
+) -> type[base.Builder]:
+  """The builder of a TFDS set's pictures, of its name or itself; see `TfdsSet`."""
+  if isinstance(place, tfds.folder_dataset.ImageFolder):
+    split = _split(place, options.split)
+    name = options.name or picture_folders.name_of(str(place.data_dir))
+    options = dataclasses.replace(options, split="", name=name)
+    return folder.builder_class(f"{place.data_dir}/{split}", options)
+  text, builder = getattr(place, "name", place), place
+  if isinstance(place, str):
+    builder = builder_of(place, options.data_dir)
+  own = TfdsSet(builder, options, f"tfds:{text}")
+  return labelled.builder_class(own, options.sequences)
+
+
+def builder_of(place: str, data_dir: str) -> Any:
+  """TFDS's builder: where it is prepared already, else of the folder named first."""
+  named = ":" not in _VERSION.sub("", place)
+  made = functools.partial(tfds.builder, place) if named else _class(place)
+  # A class alone says which module its set is of; a name is looked up.
+  roots = list(dict.fromkeys([data_dir or None, *[None] * named]))
+  try:
+    builders = [made(data_dir=root) for root in roots]
+  except tfds.core.DatasetNotFoundError as e:
+    raise errors.unknown_error("TFDS set", place, tfds.list_builders()) from e
+  except Exception as e:  # of somebody's code
+    raise errors.UserError(
+      f"tfds:{place}: its builder fails: {errors.user_fault(e)}"
+    ) from e
+  return next((b for b in builders if b.is_prepared()), builders[0])
+
+
+def _class(place: str) -> Any:
+  module, _, name = place.partition(":")
+  try:
+    defined = vars(importlib.import_module(module))
+  except Exception as e:  # of somebody's code
+    raise errors.UserError(
+      f"tfds:{place}: its module cannot be imported: {errors.user_fault(e)}"
+    ) from e
+  builders = {
+    key: value
+    for key, value in defined.items()
+    if isinstance(value, type) and issubclass(value, tfds.core.DatasetBuilder)
+  }
+  if name not in builders:
+    raise errors.unknown_error(
+      f"class of a TFDS builder in {module}", name, builders
+    )
+  return builders[name]
+
+
+def _features(builder: Any, where: str) -> tuple[str, str]:
+  """Names of the picture and of its class."""
+  features = dict(builder.info.features.items())
+  for pair in (builder.info.supervised_keys, ("image", "label")):
+    picture, label = (features.get(str(name)) for name in (pair or (0, 0))[:2])
+    if (
+      isinstance(picture, tfds.features.Image)
+      and np.dtype(picture.np_dtype) == np.uint8
+      and isinstance(label, tfds.features.ClassLabel)
+      and label.names
+    ):
+      return pair[:2]
+  held = ", ".join(f"{k}: {type(v).__name__}" for k, v in features.items())
+  raise errors.UserError(
+    f"{where}: expected a picture (Image of uint8) and one class of it (ClassLabel"
+    f" with names) in each example; it has {held}."
+    f" {errors.NOT_HERE}; sets of boxes are no classification."
+  )
+
+
+def _split(builder: Any, split: str) -> str:
+  """The split that is read; of a set that is not prepared none is known."""
+  there = list(builder.info.splits)
+  if split and there and not {*split_names(split)} <= {*there}:
+    raise errors.unknown_error(f"split of {builder.name}", split, there)
+  usual = [name for name in _SPLITS if name in there]
+  return split or [*usual, *there, _SPLITS[0]][0]

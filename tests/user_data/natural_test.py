@@ -1,0 +1,183 @@
+"""Natural sets: TFDS's own layouts made from pictures, ObjectNet's folder."""
+
+import json
+import pathlib
+from unittest import mock
+
+import numpy as np
+import tensorflow_datasets as tfds
+from absl.testing import parameterized
+
+from robust_tfds import datasets, errors, user_data
+from robust_tfds.building.sources import imagenet
+from tests import tiny_files
+from tests.user_data import made
+
+# Of ImageNet: the best answer is no class of the sets that have few.
+_RANKED = (500, 41, 409, 700, 3)
+_LABELS = [3, 700, 41, 41]
+_TABLES = {
+  "folder_to_objectnet_label.json": {
+    "clock": "Alarm clock",
+    "mug": "Mug",
+    "other": "Bread",
+  },
+  "objectnet_to_imagenet_1k.json": {
+    "Alarm clock": "analog clock; digital clock",
+    "Mug": "coffee mug",
+  },
+  "pytorch_to_imagenet_2012_id.json": {"409": 1, "530": 0, "504": 2},
+}
+
+
+def ranked(images: np.ndarray) -> np.ndarray:
+  """Logits of ImageNet, the same for every picture."""
+  logits = np.zeros((len(images), 1000))
+  logits[:, _RANKED] = np.arange(len(_RANKED), 0, -1)
+  return logits
+
+
+def prepare(name: str, root: pathlib.Path, labels: list = _LABELS) -> None:
+  """A set as TFDS's own builder writes it, without its archive."""
+  builder = tfds.builder(name, data_dir=root)
+  several = "real_label" in builder.info.features
+
+  def examples():
+    for i, label in enumerate(labels):
+      file_name = f"ILSVRC2012_val_{i + 1:08d}.JPEG"
+      picture = tiny_files.encoded(tiny_files.noise(60, 50 + i, i), "JPEG")
+      tiny_files.put(root / "files", {file_name: picture})
+      of_label = {"real_label": label, "original_label": 0}
+      yield (
+        file_name,
+        {
+          "image": str(root / "files" / file_name),
+          "file_name": file_name,
+          **(of_label if several else {"label": label}),
+        },
+      )
+
+  split = {"validation" if several else "test": examples()}
+  with mock.patch.object(builder, "_split_generators", lambda *_: split):
+    builder.download_and_prepare()
+
+
+def validation(root: pathlib.Path) -> None:
+  """ImageNet's pictures, the last one of another class."""
+  for i, label in enumerate((3, 700, 41, 8)):
+    picture = tiny_files.encoded(tiny_files.noise(60, 70, 90 + i), "JPEG")
+    name = f"val/{imagenet.wnids()[label]}/ILSVRC2012_val_0000000{i}.JPEG"
+    tiny_files.put(root, {name: picture})
+
+
+def objectnet(root: pathlib.Path) -> pathlib.Path:
+  """The archive's folder: red borders, and a class that ImageNet lacks."""
+  files = {f"mappings/{n}": json.dumps(t).encode() for n, t in _TABLES.items()}
+  files["mappings/imagenet_to_label_2012_v2"] = (
+    b"digital clock\nanalog clock\ncoffee mug\n"
+  )
+  for seed, name in enumerate(("clock", "clock", "mug", "other")):
+    pixels = np.full((34, 34, 3), (255, 0, 0), np.uint8)
+    pixels[1:-1, 1:-1] = tiny_files.noise(32, 32, seed)
+    picture = tiny_files.encoded(pixels)
+    files[f"images/{name}/{seed}.png"] = picture
+  tiny_files.put(root / "objectnet-1.0", files)
+  return root / "objectnet-1.0"
+
+
+class NaturalTest(parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.folder = pathlib.Path(self.create_tempdir().full_path)
+    self.data = self.folder / "data"
+
+  def _run(self, dataset, model=ranked, **options):
+    dirs = {"data_dir": self.data, "manual_dir": self.folder}
+    few = {"conditions": None, **dirs, **options}
+    return made.evaluate(model, dataset, **few)
+
+  def _builder(self, dataset):
+    dirs = {"data_dir": str(self.data), "manual_dir": str(self.folder)}
+    return datasets.builder_class(dataset, user_data.Options(**dirs))
+
+  @parameterized.parameters(
+    ("imagenet_a", "imagenet_a", _LABELS, 0.5, "of 3 classes (n01491361, "),
+    ("imagenet_v2/topimages", "imagenet_v2/topimages", [500, 3], 0.5, "1000"),
+    (
+      "imagenet2012_real",
+      "imagenet2012_real",
+      [[3, 500], [], [3], [500, 7, 9]],
+      1 / 3,
+      "pictures without a label left out: 1",
+    ),
+  )
+  def test_error_on_its_classes(self, name, source, labels, error, words):
+    prepare(source, self.data, labels)
+    result, said = self._run(name)
+    self.assertAlmostEqual(result.summary["clean_error"], error)
+    self.assertEqual({row.config for row in result.table}, {"", "clean"})
+    self.assertIn(words, said)
+    self.assertIn("terms: ", said)
+
+  def test_prepared_and_under_corruptions(self):
+    labels = [[3, 500], [3], [500, 7, 9]]
+    prepare("imagenet2012_real", self.data, labels)
+    fly, ready = self.folder / "fly", self.folder / "prepared"
+    for workdir in (fly, ready):
+      result, _ = self._run(
+        "imagenet2012_real",
+        workdir=workdir,
+        source=workdir.name,
+        conditions="gaussian_noise",
+      )
+    self.assertEqual(made.cells(fly), made.cells(ready))
+    name = "part_mean_corruption_error"
+    self.assertAlmostEqual(result.summary[name], 1 / 3)
+    self.assertNotIn("mce", result.summary)
+
+  def test_objectnet(self):
+    objectnet(self.folder)
+    result, said = self._run("objectnet")
+    self.assertAlmostEqual(result.summary["clean_error"], 1 / 3)
+    self.assertIn("objectnet: 3 examples of 2 classes (Alarm clock, Mug)", said)
+    self.assertIn("never tune", said)
+    made_of = self._builder("objectnet")
+    builder = datasets.builder(made_of, "clean", geometry="whole")
+    pictures = [each.picture.read() for each in builder._sources(None)]
+    for seed, picture in enumerate(pictures):
+      np.testing.assert_array_equal(picture, tiny_files.noise(32, 32, seed))
+
+  @parameterized.parameters(
+    ("mappings/objectnet_to_imagenet_1k.json", None, "1k.json missing"),
+    ("mappings/pytorch_to_imagenet_2012_id.json", b"{}", "do not go together"),
+    ("images/mug/2.png", None, "mug: no picture"),
+  )
+  def test_a_broken_objectnet(self, file, data, words):
+    place = objectnet(self.folder) / file
+    place.unlink() if data is None else place.write_bytes(data)
+    with self.assertRaisesRegex(errors.UserError, words):
+      self._run("objectnet")
+
+  def test_refused(self):
+    with self.assertRaisesRegex(FileNotFoundError, "unzip -P PASSWORD objectn"):
+      self._run("objectnet")
+    with self.assertRaisesRegex(errors.UserError, "Did you mean 'topimages'"):
+      self._run("imagenet_v2/topimage")
+    prepare("imagenet_a", self.data)
+    with self.assertRaisesRegex(errors.UserError, "has its name"):
+      self._run("imagenet_a", name="mine")
+    with self.assertRaisesRegex(errors.UserError, "answered .* 3 or 1000"):
+      self._run("imagenet_a", lambda images: np.zeros((len(images), 10)))
+    with self.assertRaisesRegex(errors.UserError, "name of a natural set"):
+      self._run("tfds:imagenet_a")
+    version = next((self.data / "imagenet_a").iterdir())
+    version.rename(version.with_name("9.9.9"))
+    with self.assertRaisesRegex(errors.UserError, "holds version 9.9.9"):
+      self._run("imagenet_a")
+
+  def test_the_reference(self):
+    prepare("imagenet_a", self.data)
+    validation(self.folder)
+    held = self._builder("imagenet_a/reference").OWN
+    self.assertEqual([file.label for file in held.files()], [0, 2, 1])
+    self.assertEqual(held.name, "imagenet_a_reference")
