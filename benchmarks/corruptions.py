@@ -48,7 +48,7 @@ Peer = Callable[[np.ndarray, str, int], object]
 
 
 def main(argv: Sequence[str]) -> None:
-  """Measures and prints."""
+  """Measure and print."""
   del argv
   os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
   warnings.simplefilter("ignore")
@@ -82,7 +82,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _peers() -> dict[str, Peer]:
-  """The peers that are installed, by name."""
+  """Return the installed peers by name."""
   out = {}
   for name, load in (
     ("imagecorruptions", imagecorruptions_peer),
@@ -96,7 +96,7 @@ def _peers() -> dict[str, Peer]:
 
 
 def imagecorruptions_peer() -> Peer:
-  """Its `corrupt`, mended where new scikit-image and numpy broke it."""
+  """Return its `corrupt`, mended where new scikit-image and numpy broke it."""
   import skimage.filters
 
   gaussian = skimage.filters.gaussian
@@ -136,7 +136,7 @@ def _cell(
   edition: str,
   peers: Mapping[str, Peer],
 ) -> dict[str, float]:
-  """Ms an image of ours ("") and of every peer, their calls alternating."""
+  """Return the ms per image of ours ("") and of every peer, their calls alternating."""
 
   def of_peer(peer: Peer) -> None:
     for image in batch[: _PEER_IMAGES.value]:
@@ -177,7 +177,7 @@ def _own(
 
 @functools.cache
 def _keys(count: int) -> jax.Array:
-  """One key an image, on the device."""
+  """Return one key per image, on the device."""
   import jax
 
   ids = [str(i) for i in range(count)]
@@ -185,7 +185,7 @@ def _keys(count: int) -> jax.Array:
 
 
 def _ms(call: Callable[[], object]) -> float:
-  """CPU time of one call: what others run on the core does not count."""
+  """Return the CPU time of one call in ms: other processes do not count."""
   start = time.process_time()
   call()
   return 1e3 * (time.process_time() - start)
@@ -225,7 +225,7 @@ def _print_sums(
 
 
 def _pictures(count: int, height: int, width: int) -> np.ndarray:
-  """Crops of scikit-learn's two photographs, uint8 `[count, H, W, 3]`."""
+  """Return crops of scikit-learn's two photographs, uint8 `[count, H, W, 3]`."""
   from sklearn import datasets
 
   rng = np.random.default_rng(0)

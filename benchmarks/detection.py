@@ -33,14 +33,14 @@ _SIDE_PX = 480
 
 
 def _boxes(rng: np.random.Generator, n: int) -> np.ndarray:
-  """float64 `[n, 4]`: x, y, width, height."""
+  """Return boxes, float64 `[n, 4]`: x, y, width, height."""
   sides = np.exp(rng.uniform(np.log(8), np.log(250), (n, 2)))
   corner = rng.uniform(0, 1, (n, 2)) * (_SIDE_PX - sides)
   return np.concatenate([corner, sides], axis=1)
 
 
 def truth(rng: np.random.Generator) -> dict[str, Any]:
-  """A COCO instances dict."""
+  """Return a COCO instances dict."""
   box = _boxes(rng, _OBJECTS)
   image = rng.integers(1, _IMAGES + 1, _OBJECTS)
   category = rng.integers(1, _CLASSES + 1, _OBJECTS)
@@ -67,7 +67,7 @@ def truth(rng: np.random.Generator) -> dict[str, Any]:
 def found(
   rng: np.random.Generator, gt: dict[str, Any]
 ) -> dict[str, np.ndarray]:
-  """Predictions' columns: objects with some noise, then false alarms."""
+  """Return prediction columns: objects with some noise, then false alarms."""
   xywh = _boxes(rng, _IMAGES * _EACH).reshape(_IMAGES, _EACH, 4)
   label = rng.integers(0, _CLASSES, (_IMAGES, _EACH))
   score = rng.uniform(0, 0.5, (_IMAGES, _EACH))
@@ -96,7 +96,7 @@ def found(
 
 
 def _masks(rng: np.random.Generator) -> dict[str, np.ndarray]:
-  """A picture's 100 detections with soft masks: blobs with a noisy rim."""
+  """Return a picture's 100 detections with soft masks: blobs with a noisy rim."""
   sides = np.exp(rng.uniform(np.log(8), np.log(400), (_EACH, 2)))
   corner = rng.uniform(0, 1, (_EACH, 2)) * ((640, 480) - 0.8 * sides)
   y, x = np.mgrid[-1:1:28j, -1:1:28j]
@@ -110,7 +110,7 @@ def _masks(rng: np.random.Generator) -> dict[str, np.ndarray]:
 
 
 def _masks_ms(rng: np.random.Generator) -> float:
-  """Median time of a picture's masks, ms."""
+  """Return the median time of a picture's masks in ms."""
   outputs, times = _masks(rng), []
   for _ in range(30):
     start = time.perf_counter()
@@ -120,7 +120,7 @@ def _masks_ms(rng: np.random.Generator) -> float:
 
 
 def main(argv: Sequence[str]) -> None:
-  """Writes a cell, scores it."""
+  """Write a cell and score it."""
   del argv
   rng = np.random.default_rng(0)
   gt = truth(rng)

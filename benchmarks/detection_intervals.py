@@ -34,14 +34,14 @@ _OUT = flags.DEFINE_string("out", "", "Also write the numbers as JSON.")
 
 @dataclasses.dataclass
 class _Clock:
-  """Seconds of CPU of what was done so far."""
+  """A clock of the CPU seconds used so far."""
 
   intervals: float = 0.0
   all_of_it: float = 0.0
 
 
 def _cells(clean: base.Columns) -> Iterator[tuple[Cell, dict[str, np.ndarray]]]:
-  """The worse the condition, the fewer detections and the less exact ones."""
+  """Return cells: worse conditions have fewer and less exact detections."""
   rng = np.random.default_rng(1)
   shown = conditions.PICTURES.select("common", (1, 2, 3, 4, 5))
   for condition in itertools.islice(shown, _CELLS.value):
@@ -55,7 +55,7 @@ def _cells(clean: base.Columns) -> Iterator[tuple[Cell, dict[str, np.ndarray]]]:
 
 
 def measure() -> tuple[list[table.Row], _Clock]:
-  """The rows over all cells, and what they cost."""
+  """Return the rows over all cells, and their cost."""
   rng = np.random.default_rng(0)
   truth = cells_lib.truth(rng)
   clean = cells_lib.found(rng, truth)
@@ -78,7 +78,7 @@ def measure() -> tuple[list[table.Row], _Clock]:
 
 
 def main(argv: Sequence[str]) -> None:
-  """Measures and prints."""
+  """Measure and print."""
   del argv
   rows, clock = measure()
   cells = _CELLS.value

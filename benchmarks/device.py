@@ -54,7 +54,7 @@ _LEAST_S = 0.05  # of a repeat; shorter calls are queued
 
 @dataclasses.dataclass(frozen=True)
 class Amount:
-  """How much is measured.
+  """The amount of work that is measured.
 
   Attributes:
     batch_size: pictures of a batch, over all devices.
@@ -70,7 +70,7 @@ class Amount:
 
 
 def define_flags() -> None:
-  """The command's flags."""
+  """Define the command's flags."""
   flags.DEFINE_string("out", "", "JSON file for the numbers.")
   flags.DEFINE_bool("small", False, "One severity, few pictures: for a CPU.")
   flags.DEFINE_string("model", "resnet50", "A classifier's name.")
@@ -83,10 +83,10 @@ def define_flags() -> None:
 
 
 class Bench:
-  """The programs, their pictures, and how long they take."""
+  """The programs with their pictures, and their times."""
 
   def __init__(self, model: Any, names: Sequence[str], amount: Amount):
-    """Puts random pictures and weights onto the devices."""
+    """Put random pictures and weights onto the devices."""
     self._amount, self._names = amount, names
     self._mesh = mesh = devices.mesh()
     devices.check_batch_size(amount.batch_size, mesh)
@@ -102,7 +102,7 @@ class Bench:
 
   @property
   def conditions(self) -> list[Condition]:
-    """Clean, then every corruption at every severity."""
+    """Return clean, then every corruption at every severity."""
     levels = self._amount.severities
     return [
       Condition(),
@@ -110,7 +110,7 @@ class Bench:
     ]
 
   def compile(self) -> float:
-    """Seconds until all programs are compiled, in threads as in a run."""
+    """Return the seconds to compile all programs, in threads as in a run."""
     start = time.perf_counter()
     shapes = self._show.shapes(self._batch)
     labels = devices.batch_shape(self._batch.label, self._mesh)
@@ -125,15 +125,15 @@ class Bench:
     return time.perf_counter() - start
 
   def model(self) -> float:
-    """Seconds an image of the model alone."""
+    """Return the seconds per image of the model alone."""
     return self._per_image(self._model)
 
   def jpeg(self) -> float:
-    """Seconds an image of the codec alone."""
+    """Return the seconds per image of the codec alone."""
     return self._per_image(lambda: self._see(self._placed, Condition()))
 
   def corruptions(self) -> dict[str, list[float]]:
-    """Seconds an image of every corruption, by severity."""
+    """Return the seconds per image of every corruption, by severity."""
     return {
       name: [
         self._per_image(self._corruption(Condition(name, severity)))
@@ -143,16 +143,16 @@ class Bench:
     }
 
   def put(self) -> float:
-    """Seconds an image from the host's memory to the devices."""
+    """Return the seconds per image from the host's memory to the devices."""
     return self._per_image(lambda: self._show.put(self._batch).images)
 
   def both(self) -> float:
-    """Seconds an image and condition of a whole pass over all conditions."""
+    """Return the seconds per image and condition of a pass over all conditions."""
     images = len(self.conditions) * self._amount.batch_size
     return self._median(self._pass, 60.0) / images
 
   def _pass(self) -> None:
-    """One batch under all conditions; outputs are fetched a few steps later."""
+    """Run one batch under all conditions; fetch outputs a few steps later."""
     placed = self._show.put(self._batch)
     free = threading.Semaphore(_IN_FLIGHT)
 
@@ -182,7 +182,7 @@ class Bench:
     return lambda: self._corrupt(images, None, condition, keys)
 
   def _per_image(self, call: Callable[[], Any]) -> float:
-    """Median seconds of a call over its images; short calls are queued."""
+    """Return the median seconds per image of a call; short calls are queued."""
     queued = max(1, min(50, round(_LEAST_S / max(_once(call), 1e-6))))
 
     def several() -> None:
@@ -196,7 +196,7 @@ class Bench:
     return self._median(several, 2.0) / queued / self._amount.batch_size
 
   def _median(self, call: Callable[[], Any], most_s: float) -> float:
-    """Median seconds of repeats; what is slow is not repeated as often."""
+    """Return the median seconds of repeats; slow calls are repeated less often."""
     times = [_once(call)]
     while len(times) < self._amount.repeats and sum(times) < most_s:
       times.append(_once(call))
@@ -204,7 +204,7 @@ class Bench:
 
 
 def input_seconds(amount: Amount, folder: str) -> float:
-  """Seconds an image of decoding a prepared set, on all cores."""
+  """Return the seconds per image of decoding a prepared set on all cores."""
   with tempfile.TemporaryDirectory() as root:
     builder = pictures.prepared(
       root, amount.decoded, folder, file_format="array_record"
@@ -216,7 +216,7 @@ def input_seconds(amount: Amount, folder: str) -> float:
 
 
 def _read(source: inputs.Source) -> None:
-  """A pass over a set, in one block."""
+  """Read a set in one chunk."""
   reader = blocks.PictureReader(source)
   with blocks.Blocks(
     reader,
@@ -230,7 +230,7 @@ def _read(source: inputs.Source) -> None:
 
 
 def measure(bench: Bench, amount: Amount, folder: str) -> dict[str, Any]:
-  """All numbers: seconds, and seconds an image where the name says so.
+  """Return all numbers: seconds, or seconds per image if the name says so.
 
   Args:
     bench: on the devices.
@@ -261,7 +261,7 @@ def measure(bench: Bench, amount: Amount, folder: str) -> dict[str, Any]:
 
 
 def table(numbers: dict[str, Any]) -> str:
-  """The numbers as text."""
+  """Return the numbers as text."""
   lines = [f"{'':22s}{'images/s':>12s}{'us an image':>14s}"]
 
   def add(name: str, seconds: float) -> None:
@@ -287,7 +287,7 @@ def table(numbers: dict[str, Any]) -> str:
 
 
 def main(argv: Sequence[str]) -> None:
-  """Measures, prints, writes."""
+  """Measure, print and write."""
   del argv
   given = flags.FLAGS
   start = time.perf_counter()
@@ -325,7 +325,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _amount(small: bool, batch_size: int, repeats: int) -> Amount:
-  """What the flags ask for."""
+  """Return the amount that the flags request."""
   count = jax.device_count()
   if small:
     return Amount(batch_size or 2 * count, (3,), repeats or 3, decoded=64)
@@ -333,7 +333,7 @@ def _amount(small: bool, batch_size: int, repeats: int) -> Amount:
 
 
 def _names(asked: str) -> tuple[list[str], list[str]]:
-  """The corruptions, and what is said of one that is left out."""
+  """Return the corruptions, and a note on those left out."""
   names = list(conditions.PICTURES.resolve(asked))
   if "frost" in names and not frost_pictures.available():
     names.remove("frost")
@@ -348,7 +348,7 @@ def _once(call: Callable[[], Any]) -> float:
 
 
 def _batch(count: int) -> inputs.Batch:
-  """Smooth pictures with some noise, 224x224 px."""
+  """Return smooth pictures with some noise, 224x224 px."""
   rng = np.random.default_rng(0)
   smooth = rng.uniform(0, 220, (count, 7, 7, 3)).repeat(32, 1).repeat(32, 2)
   noise = rng.integers(0, 36, (1, _SIDE_PX, _SIDE_PX, 3))
@@ -366,7 +366,7 @@ def _batch(count: int) -> inputs.Batch:
 
 
 def _peak_bytes() -> int:
-  """The most memory a device held; 0 where it does not count."""
+  """Return the peak memory of a device; 0 if it is not counted."""
   stats = jax.devices()[0].memory_stats() or {}
   return int(stats.get("peak_bytes_in_use", 0))
 

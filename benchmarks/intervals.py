@@ -58,7 +58,7 @@ def main() -> None:
       lambda: {c: task.totals(of) for c, of in columns.items()},
     )
     cells = step(
-      "  cells in every draw", lambda: spread.of_cells(totals, draws)
+      "  cells in every draw", lambda: spread.cell_replicates(totals, draws)
     )
     numbers = step("  numbers over cells", lambda: task.over_cells(cells))
     step("  intervals", lambda: [n.interval() for n in numbers.values()])
@@ -72,7 +72,7 @@ def main() -> None:
 
 
 def _drawn(draws: resampling.Draws) -> resampling.Draws:
-  """With its counts, which are kept."""
+  """Return draws with their counts cached."""
   draws.means(np.zeros(len(draws.ids), bool), draws.ids)
   return draws
 

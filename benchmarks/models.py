@@ -31,7 +31,7 @@ Call = Callable[[], Any]
 
 
 def define_flags() -> None:
-  """The command's flags."""
+  """Define the command's flags."""
   flags.DEFINE_list(
     "names",
     [
@@ -50,7 +50,7 @@ def define_flags() -> None:
 
 
 def own(model: Any, module: Any, pixels: np.ndarray) -> tuple[Call, float]:
-  """A call of our network, and the seconds until it is compiled.
+  """Return a call of our network, and the seconds to compile it.
 
   Args:
     model: ours.
@@ -67,7 +67,7 @@ def own(model: Any, module: Any, pixels: np.ndarray) -> tuple[Call, float]:
 
 
 def reference(model: Any) -> Any:
-  """The torch module, of random weights.
+  """Return the torch module with random weights.
 
   Raises:
     UserError: the model's family names none.
@@ -81,7 +81,7 @@ def reference(model: Any) -> Any:
 
 
 def torchs(module: Any, pixels: np.ndarray) -> Call:
-  """A call of a torch module."""
+  """Return a call of a torch module."""
   import torch
 
   nchw = torch.from_numpy(np.ascontiguousarray(pixels.transpose(0, 3, 1, 2)))
@@ -94,7 +94,7 @@ def torchs(module: Any, pixels: np.ndarray) -> Call:
 
 
 def routes(module: Any, model: Any, pixels: np.ndarray) -> dict[str, Call]:
-  """A call of the module through each route of the adapter."""
+  """Return a call of the module through each route of the adapter."""
   calls: dict[str, Call] = {}
   for route in ("traced", "host"):
     adapted = models.adapters.get("torch")(
@@ -105,7 +105,7 @@ def routes(module: Any, model: Any, pixels: np.ndarray) -> dict[str, Call]:
 
 
 def _adapted(adapted: Any, pixels: np.ndarray) -> Call:
-  """A call of an adapted model on bytes, which it preprocesses."""
+  """Return a call of an adapted model on bytes, which it preprocesses."""
   batch = np.clip(128 + 40 * pixels, 0, 255).astype(np.uint8)
   variables = adapted.init(jax.random.key(0))
   if adapted.on_host:
@@ -116,7 +116,7 @@ def _adapted(adapted: Any, pixels: np.ndarray) -> Call:
 
 
 def least(calls: Mapping[str, Call], rounds: int) -> dict[str, float]:
-  """Least CPU seconds of each call; they alternate."""
+  """Return the least CPU seconds of each call; calls alternate."""
   times: dict[str, list[float]] = {name: [] for name in calls}
   for _ in range(rounds + 1):  # the first warms up
     for name, call in calls.items():
@@ -127,7 +127,7 @@ def least(calls: Mapping[str, Call], rounds: int) -> dict[str, float]:
 
 
 def main(argv: Sequence[str]) -> None:
-  """Measures and prints."""
+  """Measure and print."""
   command.no_arguments(argv)
   given = flags.FLAGS
   os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
@@ -145,7 +145,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _line(name: str, batch: int, rounds: int, with_routes: bool) -> str:
-  """Measures one network."""
+  """Measure one network."""
   model: Any = models.get(name)
   side = model.spec.input_px
   rng = np.random.default_rng(0)

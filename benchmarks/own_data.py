@@ -1,4 +1,4 @@
-"""A run over pictures of one's own, beside a loop over imagecorruptions.
+"""A run over one's own pictures, compared with a loop over imagecorruptions.
 
   python -m benchmarks.own_data [--count=128] [--peer_count=4] [--out=FILE]
 
@@ -34,7 +34,7 @@ _SIDE_PX, _BLEED = (
 
 
 def define_flags() -> None:
-  """The command's flags."""
+  """Define the command's flags."""
   flags.DEFINE_integer(
     "count", 128, "Pictures: two batches of 64, or a multiple of that."
   )
@@ -44,7 +44,7 @@ def define_flags() -> None:
 
 
 def write(root: pathlib.Path, count: int) -> list[pathlib.Path]:
-  """Makes the pictures, in class folders; their paths."""
+  """Write the pictures into class folders and return their paths."""
   files = []
   for i in range(count):
     rng = np.random.default_rng(i)
@@ -57,13 +57,13 @@ def write(root: pathlib.Path, count: int) -> list[pathlib.Path]:
 
 
 def predict(images: np.ndarray) -> np.ndarray:
-  """uint8 `[B, H, W, 3]` -> logits `[B, 2]`, of one pixel."""
+  """Return logits `[B, 2]` of one pixel of uint8 `[B, H, W, 3]`."""
   level = images[:, 0, 0, 0].astype(np.float32)
   return np.stack([level, 255 - level], 1)
 
 
 def ours(root: pathlib.Path, names: str, limit: int) -> float:
-  """Seconds of CPU of a run of `evaluate` over so many pictures."""
+  """Return the CPU seconds of a run of `evaluate` over that many pictures."""
   from robust_tfds import evaluate
 
   start = time.process_time()
@@ -75,7 +75,7 @@ def ours(root: pathlib.Path, names: str, limit: int) -> float:
 def loop(
   files: Sequence[pathlib.Path], cells: Sequence[conditions.Condition]
 ) -> float:
-  """Seconds of CPU of what one writes without us, clean data the first cell."""
+  """Return the CPU seconds of a hand-written loop whose first cell is clean."""
   from benchmarks import corruptions
 
   corrupt = corruptions.imagecorruptions_peer()
@@ -91,7 +91,7 @@ def loop(
 
 
 def main(argv: Sequence[str]) -> None:
-  """Measures, prints, writes."""
+  """Measure, print and write."""
   del argv
   os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
   given = flags.FLAGS

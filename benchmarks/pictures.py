@@ -15,7 +15,7 @@ _WNID = "n01440764"
 
 
 def prepared(root: str, count: int, folder: str = "", **options: Any) -> Any:
-  """A builder of clean 224x224 pictures, prepared without loss.
+  """Return a builder of clean 224x224 pictures, prepared without loss.
 
   Args:
     root: folder for its sources and its files.
@@ -48,7 +48,7 @@ def _write(place: pathlib.Path, count: int, folder: str) -> None:
 
 
 def _jpeg(seed: int) -> bytes:
-  """A JPEG of 500 x 375 px."""
+  """Return a JPEG of 500 x 375 px."""
   rng = np.random.default_rng(seed)
   coarse = Image.fromarray(rng.integers(0, 256, (45, 60, 3), np.uint8))
   out = io.BytesIO()

@@ -41,7 +41,7 @@ _REPEATS = 3
 
 
 def define_flags() -> None:
-  """The command's flags."""
+  """Define the command's flags."""
   flags.DEFINE_integer("count", 256, "Pictures.")
   flags.DEFINE_integer("batch_size", 64, "Pictures of a batch.")
   flags.DEFINE_string("names", "all", "Which corruptions.")
@@ -52,7 +52,7 @@ def define_flags() -> None:
 
 
 def build() -> adapters.Adapted:
-  """`benchmarks.pipeline:build`: a model that looks at one pixel."""
+  """Return a model that looks at one pixel: `benchmarks.pipeline:build`."""
   spec = Spec(input_px=224, resize_px=256, mean=(0, 0, 0), std=(1, 1, 1))
 
   def logits(batch: jax.Array) -> jax.Array:
@@ -63,25 +63,25 @@ def build() -> adapters.Adapted:
 
 @dataclasses.dataclass(frozen=True)
 class Took:
-  """Seconds, of the process' CPU and of the clock."""
+  """The seconds of the process' CPU and of the clock."""
 
   cpu: float
   wall: float
 
   def __truediv__(self, count: float) -> Took:
-    """Of each of `count`."""
+    """Return the time divided by a count."""
     return Took(self.cpu / count, self.wall / count)
 
 
 def took(call: Callable[[], object]) -> Took:
-  """How long a call takes, until what it gives is ready."""
+  """Return the time of a call until its result is ready."""
   cpu, wall = time.process_time(), time.perf_counter()
   jax.block_until_ready(call())
   return Took(time.process_time() - cpu, time.perf_counter() - wall)
 
 
 def config(root: str, limit: int) -> Any:
-  """The run's config."""
+  """Return the run's config."""
   given, out = flags.FLAGS, imagenet_c.get_config("unused").unlock()
   out.batch_size, out.reports = given.batch_size, False
   out.data.corruptions, out.data.codec = given.names, given.codec
@@ -92,7 +92,7 @@ def config(root: str, limit: int) -> Any:
 
 
 def stages(plan: plan_lib.Plan, source: inputs.Source) -> dict[str, Took]:
-  """An image's time in each stage; of `corrupt` the mean of all conditions."""
+  """Return the time per image of each stage; for `corrupt` the mean of all conditions."""
   task, size = plan.task, source.batch_size
   mesh = devices.mesh()
   rows = list(source.rows(0, size))
@@ -139,14 +139,14 @@ def _median(call: Callable[[], object]) -> Took:
 
 
 def whole_run(root: str, count: int) -> tuple[Took, dict[str, Any]]:
-  """A run of the evaluator, and its `timing.json`."""
+  """Run the evaluator and return its `timing.json`."""
   workdir = pathlib.Path(tempfile.mkdtemp(dir=root))
   run = runner.Runner(plan_lib.make(config(root, count)), workdir)
   return took(run.run), json.loads((workdir / "timing.json").read_text())
 
 
 def main(argv: Sequence[str]) -> None:
-  """Measures, prints, writes."""
+  """Measure, print and write."""
   del argv
   given = flags.FLAGS
   with tempfile.TemporaryDirectory() as root:

@@ -75,7 +75,7 @@ def main() -> None:
 
 
 def detections(rng: np.random.Generator):
-  """Objects that move, detections near them and elsewhere."""
+  """Return moving objects, and detections near them and elsewhere."""
   gt, dt, anchors = [], [], []
   for image in range(_VID_FRAMES):
     boxes = rng.uniform(20, 200, (2, 4))

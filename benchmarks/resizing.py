@@ -31,7 +31,7 @@ _CASES = (  # (width, height), rule
 
 
 def main(argv: Sequence[str]) -> None:
-  """Measures and prints."""
+  """Measure and print."""
   del argv
   os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
   for size, rule in _CASES:
@@ -53,7 +53,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _jpeg(width: int, height: int) -> bytes:
-  """A JPEG of coarse spots, of which a photograph's decoder has about as much."""
+  """Return a JPEG of coarse spots, about as costly to decode as a photograph."""
   rng = np.random.default_rng(0)
   spots = rng.integers(0, 256, (height // 8, width // 8, 3), np.uint8)
   out = io.BytesIO()
@@ -69,7 +69,7 @@ def _pillow(picture: Image.Image, rule: str) -> np.ndarray:
 
 
 def _ms(*calls: Callable[[], object]) -> list[float]:
-  """The least CPU time of each, by turns."""
+  """Return the least CPU time of each call; calls alternate."""
   least = [np.inf] * len(calls)
   for _ in range(_ROUNDS.value + 1):
     for i, call in enumerate(calls):

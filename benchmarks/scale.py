@@ -23,7 +23,7 @@ _MARK = "<!-- python -m benchmarks.scale --write: {name} -->"
 
 @dataclasses.dataclass(frozen=True)
 class Cost:
-  """What one thing costs.
+  """The cost of one operation.
 
   Attributes:
     value: in the unit.
@@ -41,7 +41,7 @@ class Cost:
 
   @property
   def si(self) -> float:
-    """In seconds or bytes."""
+    """Return the cost in seconds or bytes."""
     return self.value * {"ms": 1e-3, "us": 1e-6}.get(self.unit, 1.0)
 
 
@@ -89,7 +89,7 @@ GPU_CORRUPT = Cost(
 
 @dataclasses.dataclass(frozen=True)
 class Work:
-  """A benchmark.
+  """A benchmark's amount of work.
 
   Attributes:
     name: of it and its model.
@@ -123,7 +123,7 @@ class Work:
 
   @property
   def shown(self) -> int:
-    """Images in all."""
+    """The total number of images."""
     return self.examples * self.images
 
 
@@ -155,7 +155,7 @@ WORKS = (
 
 @dataclasses.dataclass(frozen=True)
 class Machine:
-  """Where it runs.
+  """A machine that runs it.
 
   Attributes:
     name: of it.
@@ -190,25 +190,25 @@ _BLOCK_BYTES = 512 << 20
 
 @dataclasses.dataclass(frozen=True)
 class Times:
-  """Seconds of the stages, which run at the same time on accelerators."""
+  """The seconds of the stages, which overlap on accelerators."""
 
   stages: dict[str, float]
   together: bool
 
   @property
   def total(self) -> float:
-    """Seconds of the whole."""
+    """The total seconds."""
     values = self.stages.values()
     return max(values) if self.together else sum(values)
 
   @property
   def slowest(self) -> str:
-    """The stage that takes the longest."""
+    """The slowest stage."""
     return max(self.stages, key=self.stages.__getitem__)
 
 
 def times(work: Work, machine: Machine) -> Times:
-  """How long each stage of a benchmark takes on a machine."""
+  """Return the time of each stage of a benchmark on a machine."""
   cores = machine.hosts * machine.cores
   host = work.shown * HOST.si
   # Decoding, masks and encoders use all cores.
@@ -230,12 +230,12 @@ def times(work: Work, machine: Machine) -> Times:
 
 
 def put_bytes(work: Work) -> float:
-  """Pixels that are brought to the devices, each example once."""
+  """Return the bytes of pixels moved to the devices, each example once."""
   return work.examples * work.example_pixels * 3.0
 
 
 def costs_table() -> str:
-  """What every stage costs."""
+  """Return the table of the stages' costs."""
   lines = ["| stage | cost | from |", "|---|---|---|"]
   for cost in (
     DECODE_PNG, DECODE_LARGE, DECODE_VIDEO, ENCODE, PUT, CORRUPT, JPEG85, FRAME,
@@ -250,7 +250,7 @@ def costs_table() -> str:
 
 
 def works_table() -> str:
-  """What every benchmark reads, moves and writes."""
+  """Return the table of what every benchmark reads, moves and writes."""
   lines = [
     "| benchmark | sources | images shown | decoded | decoded, once a condition"
     " | read | to the devices | once a condition | written |",
@@ -274,7 +274,7 @@ def works_table() -> str:
 
 
 def times_table() -> str:
-  """How long every benchmark takes on every machine, and what bounds it."""
+  """Return the table of times by benchmark and machine, with the slowest stage."""
   lines = [
     "| benchmark | " + " | ".join(m.name for m in MACHINES) + " |",
     "|---" * (len(MACHINES) + 1) + "|",
@@ -296,7 +296,7 @@ TABLES = {
 
 
 def page(text: str) -> str:
-  """The page with its tables made anew; each stands under its mark."""
+  """Return the page with its tables made anew, each under its mark."""
   for name, make in TABLES.items():
     mark = _MARK.format(name=name)
     table = re.compile(re.escape(mark) + r"\n\n(?:\|.*\n)*\n?")
@@ -322,14 +322,14 @@ def _duration(seconds: float) -> str:
 
 
 def define_flags() -> None:
-  """The command's flags."""
+  """Define the command's flags."""
   flags.DEFINE_bool(
     "write", False, "Put the tables into docs/evidence/COSTS.md."
   )
 
 
 def main(argv: Sequence[str]) -> None:
-  """Prints or writes the tables."""
+  """Print or write the tables."""
   del argv
   if flags.FLAGS.write:
     PAGE.write_text(page(PAGE.read_text(encoding="utf-8")), encoding="utf-8")

@@ -24,7 +24,7 @@ _SET = flags.DEFINE_string("set", "common", "common, extra or all.")
 
 
 def _best(call: Callable[[], object]) -> float:
-  """Least CPU time in ms, after one call that is not counted."""
+  """Return the least CPU time in ms, after one uncounted call."""
   call()
   times = []
   for _ in range(_REPEATS.value):
@@ -35,7 +35,7 @@ def _best(call: Callable[[], object]) -> float:
 
 
 def main(argv: Sequence[str]) -> None:
-  """Times every perturbation."""
+  """Time every perturbation."""
   del argv
   rng = np.random.default_rng(0)
   coarse = rng.normal(size=(8, 11, 3))

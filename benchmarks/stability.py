@@ -27,7 +27,7 @@ def logits(sequences: int) -> np.ndarray:
 
 
 def loop(values: np.ndarray) -> tuple[float, float]:
-  """Flip probability and uT5D as the published script goes about them."""
+  """Compute flip probability and uT5D in the way of the published script."""
   flips, distances = [], []
   for video in values:
     ranks = [np.uint16(stats.rankdata(-f, method="ordinal")) for f in video]

@@ -1,4 +1,4 @@
-"""Transforms of training beside Pillow, and beside a training step, on one core.
+"""Transforms of training compared with Pillow and with a training step, on one core.
 
   python -m benchmarks.training                     # 224 px, batch 32
   python -m benchmarks.training --model=resnet18    # and a step of it
@@ -34,7 +34,7 @@ _MEAN, _STD = (
 
 
 def define_flags() -> None:
-  """The command's flags: not at import, since tests import the chain."""
+  """Define the flags; not at import, because tests import the chain."""
   flags.DEFINE_integer("size", 224, "Side of the pictures, px.")
   flags.DEFINE_integer("batch", 32, "Pictures a call.")
   flags.DEFINE_integer("rounds", 5, "Calls of each that are timed.")
@@ -43,7 +43,7 @@ def define_flags() -> None:
 
 
 def main(argv: Sequence[str]) -> None:
-  """Measures and prints."""
+  """Measure and print."""
   del argv
   os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
   side, count = flags.FLAGS.size, flags.FLAGS.batch
@@ -88,7 +88,7 @@ def _augmix_beside_pillow(
 
 
 def drawn_of(keys: np.ndarray, **options: Any) -> list[augmix.Drawn]:
-  """What `augmix` draws of each key, on the host.
+  """Return what `augmix` draws from each key, on the host.
 
   Args:
     keys: uint32 `[B, 2]`.
@@ -104,7 +104,7 @@ def drawn_of(keys: np.ndarray, **options: Any) -> list[augmix.Drawn]:
 
 
 def pillow_mixture(image: np.ndarray, drawn: augmix.Drawn) -> np.ndarray:
-  """A mixture of google-research/augmix with given draws.
+  """Return a mixture of google-research/augmix with given draws.
 
   Args:
     image: uint8 `[H, W, 3]`.
@@ -132,19 +132,19 @@ def pillow_mixture(image: np.ndarray, drawn: augmix.Drawn) -> np.ndarray:
 
 
 def normalised(image: np.ndarray) -> np.ndarray:
-  """Levels as the network takes them, float32."""
+  """Return levels normalised for the network, float32."""
   return (image.astype(np.float32) / 255 - _MEAN) / _STD
 
 
 def levels(mixed: np.ndarray) -> np.ndarray:
-  """Undoes `normalised`, without rounding."""
+  """Undo `normalised` without rounding."""
   return (mixed * _STD + _MEAN) * 255
 
 
 def pillow_operation(
   picture: Image.Image, name: str, u: float, negative: bool
 ) -> Image.Image:
-  """An operation of google-research/augmix (augmentations.py).
+  """Apply an operation of google-research/augmix (augmentations.py).
 
   Args:
     picture: RGB.
@@ -179,7 +179,7 @@ def pillow_operation(
 
 
 def _others(images: np.ndarray, keys: np.ndarray) -> dict[str, float]:
-  """Ms a picture of the other transforms."""
+  """Return the ms per picture of the other transforms."""
   import jax
 
   from models import training
@@ -205,7 +205,7 @@ def _others(images: np.ndarray, keys: np.ndarray) -> dict[str, float]:
 
 
 def _step(name: str, images: np.ndarray) -> float:
-  """Ms a picture of one gradient of the cross-entropy of a network."""
+  """Return the ms per picture of one gradient of a network's cross-entropy."""
   import jax
   import jax.numpy as jnp
 
@@ -233,7 +233,7 @@ def _step(name: str, images: np.ndarray) -> float:
 def _least(
   ours: Callable[[], None], theirs: Callable[[], None], count: int
 ) -> tuple[float, float]:
-  """The least CPU ms a picture of each, called in turn; the first is not counted."""
+  """Return the least CPU ms per picture of each; calls alternate."""
   times = np.full((1 + flags.FLAGS.rounds, 2), np.inf)
   for turn in range(1 + flags.FLAGS.rounds):
     for place, call in enumerate((ours, theirs)):
@@ -245,7 +245,7 @@ def _least(
 
 
 def _pictures(count: int, side: int) -> np.ndarray:
-  """Coarse spots with some noise, uint8 `[count, side, side, 3]`."""
+  """Return coarse spots with some noise, uint8 `[count, side, side, 3]`."""
   rng = np.random.default_rng(0)
   spots = rng.integers(0, 256, (count, 8, 8, 3), np.uint8)
   picked = np.arange(side) * 8 // side

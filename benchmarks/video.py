@@ -56,7 +56,7 @@ def _clip() -> np.ndarray:
 
 
 def main(argv: Sequence[str]) -> None:
-  """Times every perturbation."""
+  """Time every perturbation."""
   del argv
   theirs = {}
   if _TIMES.value:

@@ -23,7 +23,7 @@ from robust_tfds.conditions import VIDEOS, Condition
 
 
 def _best(call: Callable[[], object], rounds: int = 3) -> float:
-  """Seconds of CPU of the cheapest of some calls, after one to warm up."""
+  """Return the CPU seconds of the cheapest call, after one to warm up."""
   call()
   times = []
   for _ in range(rounds):
@@ -34,7 +34,7 @@ def _best(call: Callable[[], object], rounds: int = 3) -> float:
 
 
 def film(frames: int) -> bytes:
-  """A moving picture with some noise, as H.264 at its defaults."""
+  """Return a moving picture with some noise, as H.264 at its defaults."""
   rng = np.random.default_rng(0)
   wide = rng.integers(0, 256, (16, 40, 3), np.uint8)
   wide = wide.repeat(16, axis=0).repeat(16, axis=1)[:240]
@@ -50,7 +50,7 @@ def film(frames: int) -> bytes:
 
 
 class _Films:
-  """A source of some copies of one video."""
+  """A source with copies of one video."""
 
   def __init__(self, data: bytes, count: int):
     self._data, self.batch_size = data, count
@@ -59,7 +59,7 @@ class _Films:
   def rows(
     self, start: int, stop: int | None = None, skipped: Sequence[str] = ()
   ) -> Iterator[dict[str, Any]]:
-    """As `inputs.Source.rows`."""
+    """Return rows, see `inputs.Source.rows`."""
     for i in range(start, self.batch_size if stop is None else stop):
       yield {
         "video": self._data,
@@ -73,7 +73,7 @@ class _Films:
 def read(
   data: bytes, all_conditions: Sequence[Condition], spec: Any, views: int
 ) -> tuple[clips.Batch, float]:
-  """A batch of one video, and the seconds of CPU that reading it took."""
+  """Return a batch of one video, and the CPU seconds of reading it."""
   setting = {"seed": 0, "dataset": "ucf101_p", "edition": "paper"}
   source: Any = _Films(data, 1)
   reader = clips.Reader(
@@ -85,7 +85,7 @@ def read(
 
 
 def show(spec: Any) -> clips.Show:
-  """On the first device."""
+  """Put a batch onto the first device."""
   mesh = devices.mesh(jax.local_devices()[:1])
   return clips.Show(
     mesh, {"m": spec}, seed=0, dataset="ucf101_p", edition="paper"
@@ -93,7 +93,7 @@ def show(spec: Any) -> clips.Show:
 
 
 def main() -> None:
-  """Prints the table."""
+  """Print the table."""
   parser = argparse.ArgumentParser(description=__doc__)
   parser.add_argument("--frames", type=int, default=250)
   parser.add_argument("--views", default="1,10")

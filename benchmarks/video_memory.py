@@ -35,7 +35,7 @@ _CASES = (
 
 
 def _run(way: str, name: str, path: str) -> None:
-  """One case, in this process; prints the peak in MiB."""
+  """Run one case in this process and print the peak in MiB."""
   with open(path, "rb") as f:
     data = f.read()
   if way == "prepared":
@@ -57,7 +57,7 @@ def _run(way: str, name: str, path: str) -> None:
 
 
 def main() -> None:
-  """Prints the table."""
+  """Print the table."""
   parser = argparse.ArgumentParser(description=__doc__)
   parser.add_argument("--frames", type=int, default=3000)
   parser.add_argument("--case", nargs=3, help=argparse.SUPPRESS)

@@ -5,19 +5,23 @@
   robust-tfds train --config=train_corruption_mix:temporal --workdir=/tmp/temporal
   robust-tfds train --config=train_corruption_mix:temporal,ucf101 --plan
 
-After the colon stands one corruption, as Shankar et al. train (`gaussian_noise`,
-`gaussian_blur`, `shot_noise`, `contrast`, `impulse_noise`, `jpeg_compression`,
-`defocus_blur`, `brightness`, or any other), by itself on scikit-learn's digits; with
-`cifar,` or `imagenet,` before it on those; `digits` is Gaussian noise, `imagenet`
-JPEG, their Table 2's. Severities 1 to 3 are Schiappa et al.'s: Shankar et al. state none.
-Of videos it is a mix of theirs, `temporal`, `spatial`, `mixed` or `pixmix`, by itself on
-digits in motion, with `,ucf101` or `,hmdb51` their setting, which begins with weights
-of Kinetics-400: `config.model.checkpoint`. PixMix takes `config.recipe.pictures`; the
-paper draws from all operations, here colour, contrast, brightness and sharpness are
-off, as in all recipes; `--config.recipe.overlap=True` turns them on, disclosed.
+Pictures: the colon is followed by one corruption, as in Shankar et al.
+(`gaussian_noise`, `gaussian_blur`, `shot_noise`, `contrast`, `impulse_noise`,
+`jpeg_compression`, `defocus_blur`, `brightness`, or any other). Alone it trains on
+scikit-learn's digits; `cifar,` or `imagenet,` before it names other data. `digits`
+alone is Gaussian noise and `imagenet` alone is JPEG, as in their Table 2. Shankar et
+al. state no severities; 1 to 3 are those of Schiappa et al.
 
-What is trained on here is tested on elsewhere, so the config allows it and the network
-says which conditions it saw. Videos: train on severities 1 to 3, test on 4 and 5.
+Videos: the colon is followed by a mix of Schiappa et al. (`temporal`, `spatial`,
+`mixed` or `pixmix`). Alone it trains on digits in motion. With `,ucf101` or `,hmdb51`
+it is their setting, which starts from weights of Kinetics-400
+(`config.model.checkpoint`). PixMix needs `config.recipe.pictures`. The paper draws
+from all operations. Here colour, contrast, brightness and sharpness are off, as in all
+recipes; `--config.recipe.overlap=True` turns them on, and the network says so.
+
+Benchmarks test on the conditions that are trained on here. The config allows it, and
+the network says which conditions it saw. Videos: train on severities 1 to 3, test on
+4 and 5.
 """
 
 import ml_collections
@@ -104,13 +108,12 @@ def _recipe(mix: str) -> dict:
   if mix == "pixmix":
     recipe: dict = {"name": "pixmix", "pictures": "", "short_px": 36}
     return {**recipe, "k": 4, "beta": float(high), "severity": high}
-  # Of `mixed` a kind is drawn, then one of three: the six alike.
+  # `mixed` draws a kind, then one of its three perturbations: all six are equally
+  # likely.
   parts = ("temporal", "spatial") if mix == "mixed" else (mix,)
   names = [n for part in parts for n in rows[part]["note"].split(", ")]
   ours = ",".join(_OURS.get(name, name) for name in names)
   levels = tuple(range(low, high + 1))
   recipe = {"name": "corruption_mix", "names": ours, "severities": levels}
-  return {
-    **recipe,
-    "probability": 0.75,
-  }  # docs/evidence/specs/video.md: their loop's
+  # The probability is that of their loop: docs/evidence/specs/video.md.
+  return {**recipe, "probability": 0.75}

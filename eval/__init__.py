@@ -64,7 +64,7 @@ def evaluate(
   block_mib: int | None = None,
   **unknown: Any,
 ) -> Result:
-  """Evaluates a model on a benchmark: the run of `eval.main`, as a function.
+  """Evaluate a model on a benchmark: the run of `eval.main`, as a function.
 
   Args:
     predict: a model of `models.adapters` or `models.get`; a name that

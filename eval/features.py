@@ -21,7 +21,7 @@ from robust_tfds.storage import paths
 
 
 def define_flags() -> None:
-  """The command's flags."""
+  """Define the command's flags."""
   flags.DEFINE_list(
     "layers", ["features"], "Names of layers, the same of every model."
   )
@@ -35,7 +35,7 @@ def define_flags() -> None:
 
 
 def main(argv: Sequence[str]) -> None:
-  """Keeps the features of every run."""
+  """Keep the features of every run."""
   from eval.run.results import features
 
   settings = flags.FLAGS
@@ -55,7 +55,7 @@ def main(argv: Sequence[str]) -> None:
   if where := kept_programs.keep():
     print(where)
   for place in places:
-    for one in features.of_run(
+    for one in features.compute(
       place, settings.layers, settings.conditions, settings.limit
     ):
       widths = ", ".join(f"{n} {x.shape[1]}" for n, x in one.layers.items())

@@ -27,7 +27,7 @@ from robust_tfds.storage import paths
 
 
 def define_flags() -> None:
-  """The command's flags."""
+  """Define the command's flags."""
   flags.DEFINE_string("out", None, "Folder that the files go to.")
   flags.DEFINE_bool("list", False, "Says what there is, and ends.")
   flags.DEFINE_string(
@@ -71,7 +71,7 @@ def define_flags() -> None:
 
 
 def main(argv: Sequence[str]) -> None:
-  """Draws what the arguments name."""
+  """Draw what the arguments name."""
   from eval.report import figures
   from eval.report.figures import base, drawing
 
@@ -93,13 +93,13 @@ def main(argv: Sequence[str]) -> None:
     scratch=settings.scratch,
     pretrained=settings.pretrained,
   )
-  request = drawing.with_runs(asked, names[1:])
+  request = drawing.add_runs(asked, names[1:])
   place = paths.parse(settings.out, "--out")
   drawing.draw(chosen, request, place, say=print)
 
 
 def _folder(name: str) -> epath.Path | None:
-  """A folder that a flag names, if it does."""
+  """Return a folder that a flag names, if it does."""
   text = flags.FLAGS[name].value
   return paths.parse(text, f"--{name}") if text else None
 

@@ -26,7 +26,7 @@ from robust_tfds.storage import paths
 
 
 def define_flags() -> None:
-  """The command's flags."""
+  """Define the command's flags."""
   flags.DEFINE_string(
     "out", None, "Folder of the CSVs, or of the submission; default: no files."
   )
@@ -76,7 +76,7 @@ def define_flags() -> None:
 
 
 def main(argv: Sequence[str]) -> None:
-  """Does what the flags say, and prints what came out."""
+  """Do what the flags say, and print the result."""
   settings, runs = flags.FLAGS, list(argv[1:])
   _check(settings, runs)
   if settings.check:
@@ -110,7 +110,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _by_label(stated: Sequence[str], flag: str) -> dict[str, str]:
-  """What a flag says of models: label -> words.
+  """Return what a flag says of models: label -> words.
 
   Raises:
     UserError: not LABEL=WORDS, or a label twice.
@@ -127,7 +127,7 @@ def _by_label(stated: Sequence[str], flag: str) -> dict[str, str]:
 
 
 def _check(settings: flags.FlagValues, runs: Sequence[str]) -> None:
-  """Refuses flags that do not go together.
+  """Refuse flags that do not go together.
 
   Raises:
     UserError: says which.
@@ -157,27 +157,26 @@ def _check(settings: flags.FlagValues, runs: Sequence[str]) -> None:
 def _boards(settings: flags.FlagValues, runs: Sequence[str]) -> None:
   from eval.compare import runs as runs_lib
   from eval.compare import scores
-  from eval.compare.boards import aside as aside_lib
-  from eval.compare.boards import build, tables
+  from eval.compare.boards import build, exclusions, tables
   from eval.report.pages import site as site_lib
 
   out = paths.parse(settings.out, "--out") if settings.out else None
   site = paths.parse(settings.site, "--site") if settings.site else None
-  aside: list[aside_lib.Aside] = []
-  listed = runs_lib.read(runs, aside)
-  aside_lib.check(listed, aside)
-  runs_lib.check_outside([*listed, *aside], out=out, site=site)
-  scored = scores.of_runs(listed, aside)
-  aside_lib.check(scored, aside)
+  excluded: list[exclusions.Exclusion] = []
+  listed = runs_lib.read(runs, excluded)
+  exclusions.check_any_left(listed, excluded)
+  runs_lib.check_outside([*listed, *excluded], out=out, site=site)
+  scored = scores.score_runs(listed, excluded)
+  exclusions.check_any_left(scored, excluded)
   boards = build.boards(scored, settings.reference)
   for board in boards:
     print(tables.summary(board))
-  for one in aside:
+  for one in excluded:
     print(f"set aside: {one}")
   if out:
-    print(f"{len(tables.write(boards, out, aside))} CSVs in {out}")
+    print(f"{len(tables.write(boards, out, excluded))} CSVs in {out}")
   if site:
-    written = site_lib.write(boards, site, aside)
+    written = site_lib.write(boards, site, excluded)
     print(f"{len(written)} files in {site}: index.html")
 
 

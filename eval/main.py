@@ -39,7 +39,7 @@ _MEASURE = "measure"
 
 
 def define_flags() -> None:
-  """The command's flags."""
+  """Define the command's flags."""
   from robust_tfds import config_flag
 
   config_flag.define(_defaults)
@@ -93,7 +93,7 @@ def _defaults(
 
 
 def main(argv: Sequence[str]) -> None:
-  """Plans, runs, prints the summary."""
+  """Plan, run and print the summary."""
   command.no_arguments(argv)
   if flags.FLAGS.list:
     from robust_tfds import config_flag
@@ -147,7 +147,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _browser(plan: Plan, workdir: epath.Path) -> webbrowser.BaseBrowser:
-  """What opens the report; UserError, before the run, where nothing can."""
+  """Return a browser for the report; refuse the run if there is none."""
   if not plan.config.reports:
     raise errors.UserError(
       "--open: this config makes no report; add --config.reports=True."
@@ -166,7 +166,7 @@ def _browser(plan: Plan, workdir: epath.Path) -> webbrowser.BaseBrowser:
 
 
 def _say_result(plan: Plan, workdir: Workdir, rows: Sequence[Row]) -> None:
-  """Prints the summary, of which the verdict is last, and where the files are."""
+  """Print the summary, which ends with the verdict, and where the files are."""
   from eval.run import photographs
   from eval.tables import verdict
 
@@ -190,7 +190,7 @@ class _PlanParser(flags.ArgumentParser):
   syntactic_help = "true, measure or false"
 
   def parse(self, argument: str | bool) -> str:
-    """`true`, `measure`, or empty."""
+    """Return `true`, `measure` or nothing."""
     text = str(argument).lower()
     if text not in ("", "true", "false", _MEASURE):
       raise ValueError(f"expected nothing, or {_MEASURE}")
@@ -200,13 +200,13 @@ class _PlanParser(flags.ArgumentParser):
 def _print_plan(
   plan: Plan, place: Workdir | None, shard: Shard, measure: bool
 ) -> None:
-  """What lacks first; SystemExit where something does."""
+  """Print the plan, what is missing first; exit with 1 if something is."""
   from eval.run import data as data_lib
   from eval.run import estimate
 
   lacks = [*plan.lacks, *data_lib.lacks(plan, place)]
   if lacks:
-    print(f"{missing.words(lacks, command.again(lacks))}\n", flush=True)
+    print(f"{missing.words(lacks, command.typed_again(lacks))}\n", flush=True)
   for line in data_lib.to_fetch(plan, place):
     print(f"data: {line}")
   print(estimate.describe(plan, place, shard, measure=measure))
@@ -215,7 +215,7 @@ def _print_plan(
 
 
 def _check_flags(settings: flags.FlagValues) -> None:
-  """Refuses flags that say nothing, or that contradict each other."""
+  """Refuse flags that say nothing, or that contradict each other."""
   if settings.config is None:
     raise errors.UserError(
       "Say what is run: --config=quickstart; --list says what there is."

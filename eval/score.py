@@ -16,7 +16,7 @@ file of `eval/readers/`:
   raw_results  JSON of the detection paper's authors; also writes tables.md
 
 Of what benchmark files are is said by --dataset, and held against what is known of
-the set (`eval/run/results/outside.py`); without, their numbers are plain means.
+the set (`eval/run/results/benchmark_checks.py`); without, their numbers are plain means.
 
 --out gets the table and the reports of a run, and of files the cells too: it
 becomes a workdir then. An earlier score there is replaced. Models of several files
@@ -34,7 +34,7 @@ from robust_tfds.storage import paths
 
 
 def define_flags() -> None:
-  """The command's flags."""
+  """Define the command's flags."""
   flags.DEFINE_multi_string(
     "predictions", None, "A file, a folder or a workdir. Required."
   )
@@ -101,7 +101,7 @@ def define_flags() -> None:
 
 
 def main(argv: Sequence[str]) -> None:
-  """Scores, writes, prints the summary."""
+  """Score, write and print the summary."""
   command.no_arguments(argv)
   from eval.cells.workdir import Workdir
   from eval.readers import base

@@ -34,7 +34,7 @@ COMMANDS = {
 
 
 def main() -> None:
-  """Runs the command that the first word names; Ctrl-C is heard from here on."""
+  """Run the command that the first word names; Ctrl-C is heard from here on."""
   stopping.listen()
   try:
     _run()

@@ -61,7 +61,7 @@ def run(
   *,
   fail: Callable[[str], None] = sys.exit,
 ) -> None:
-  """Runs a command as a program.
+  """Run a command as a program.
 
   Args:
     main: gets the program's name and what is left of the arguments.
@@ -82,7 +82,7 @@ def run(
       sys.exit()
     if set(HELP) & set(argv):
       own = [flags.FLAGS[n] for n in flags.FLAGS if n not in before]
-      print(f"{main.__globals__['__doc__'].strip()}\n\n{_listed(own)}")
+      print(f"{main.__globals__['__doc__'].strip()}\n\n{_flag_help(own)}")
       sys.exit()
     try:
       return flags.FLAGS(argv)
@@ -110,7 +110,7 @@ def run(
     except BrokenPipeError:
       raise
     except missing.MissingError as e:
-      fail(f"Error: {missing.words(e.lacks, again(e.lacks))}")
+      fail(f"Error: {missing.words(e.lacks, typed_again(e.lacks))}")
     except (errors.UserError, OSError) as e:
       fail(f"Error: {e}")
     except app.UsageError as e:
@@ -146,13 +146,13 @@ def _silent_without_a_reader() -> Iterator[None]:
 
 
 def summary(file: pathlib.Path) -> str:
-  """The first line of a Python file's docstring, without running the file."""
+  """Return the first line of a Python file's docstring without running it."""
   docstring = ast.get_docstring(ast.parse(file.read_text("utf-8")))
   return (docstring or "").partition("\n")[0]
 
 
-def _listed(own: Sequence[flags.Flag]) -> str:
-  """A command's flags: each with its value, its words and its default."""
+def _flag_help(own: Sequence[flags.Flag]) -> str:
+  """Return a command's flags with their values, help and defaults."""
   entries = ["Flags:", "  --help", "  --version"]
   for flag in own:
     text = _ABSLS.sub("", flag.help or "")
@@ -166,7 +166,7 @@ def _listed(own: Sequence[flags.Flag]) -> str:
 
 
 def _form(flag: flags.Flag) -> str:
-  """A flag with what its value is: `[no]plan`, `limit=N`, `format=png|jpeg`."""
+  """Return a flag as one types it: `[no]plan`, `limit=N`, `format=png|jpeg`."""
   if flag.boolean:
     return f"[no]{flag.name}"
   if isinstance(flag, flags.EnumFlag):
@@ -175,15 +175,15 @@ def _form(flag: flags.Flag) -> str:
 
 
 def typed() -> str:
-  """The command that runs, as one types it."""
+  """Return the command that runs, as one types it."""
   program, *words = sys.orig_argv
   if words and not words[0].startswith("-") and not words[0].endswith(".py"):
     program, *words = words  # a console script
   return shlex.join([os.path.basename(program), *words])
 
 
-def again(lacks: Sequence[missing.Lack]) -> str:
-  """The command that runs, with what it lacks as flags."""
+def typed_again(lacks: Sequence[missing.Lack]) -> str:
+  """Return the command that runs, with what it lacks as flags."""
   words = [typed()]
   for key, value in missing.options(lacks).items():
     name = key.rpartition(".")[2]
@@ -195,6 +195,6 @@ def again(lacks: Sequence[missing.Lack]) -> str:
 
 
 def no_arguments(argv: Sequence[str]) -> None:
-  """Refuses words that are no flags."""
+  """Refuse words that are no flags."""
   if len(argv) > 1:
     raise app.UsageError(f"Unexpected arguments: {' '.join(argv[1:])}")

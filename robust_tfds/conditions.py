@@ -130,7 +130,7 @@ class Condition:
   kind: Kind = dataclasses.field(default="pictures")
 
   def __post_init__(self) -> None:
-    """Checks the level; all clean conditions become equal."""
+    """Check the level, and make all clean conditions equal."""
     if not self.name:
       if self.level:
         raise errors.UserError(
@@ -156,17 +156,17 @@ class Condition:
 
   @classmethod
   def parse(cls, config: str, kind: Kind = "pictures") -> Condition:
-    """The condition of a config's name: `family(kind).parse`."""
+    """Return the condition of a config's name: `family(kind).parse`."""
     return family(kind).parse(config)
 
   def key(self, seed: int, dataset: str, example_id: str) -> np.ndarray:
-    """The raw key of an example: uint32 `[2]`."""
+    """Return the raw key of an example: uint32 `[2]`."""
     return self.keys(seed, dataset, [example_id])[0]
 
   def keys(
     self, seed: int, dataset: str, example_ids: Sequence[str]
   ) -> np.ndarray:
-    """The raw keys of examples: uint32 `[B, 2]`.
+    """Return the raw keys of examples: uint32 `[B, 2]`.
 
     The number of an example's frame is no part of its key: an id is unique.
     """
@@ -210,7 +210,7 @@ class Family:
   mixes: Mapping[str, Mix] = dataclasses.field(default_factory=dict)
 
   def add(self, row: Row) -> None:
-    """One more row, of a user's own: `robust_tfds/own_corruptions.py`."""
+    """Add a row of set `own`: `robust_tfds/own_corruptions.py`."""
     object.__setattr__(self, "rows", (*self.rows, row))
     for cached in ("_row_of", "_conditions_of"):
       vars(self).pop(cached, None)
@@ -241,9 +241,13 @@ class Family:
     return tuple(r.name for r in self.rows if r.set in SETS[subset])
 
   def trained_names(self, names: Iterable[str]) -> tuple[str, ...]:
-    """Return the names whose operation a model was trained on.
+    """Return the names of this family that a model was trained on.
 
-    Its training names may be of other families, where an operation has another name.
+    A name of another family counts, too, and so does another name of the same
+    operation.
+
+    Args:
+      names: what the model was trained on, of any family.
 
     >>> VIDEOS.trained_names(["jpeg_compression", "fog"])
     ('jpeg',)
@@ -252,13 +256,17 @@ class Family:
     return tuple(name for name in self.known_names if name in trained)
 
   def row(self, name: str) -> Row:
-    """The row of a name; UserError with a suggestion if there is none."""
+    """Return the row of a name.
+
+    Raises:
+      UserError: an unknown name, with a suggestion.
+    """
     if not isinstance(name, str) or name not in self._row_of:
       raise errors.unknown_error(self.noun, name, self._row_of)
     return self._row_of[name]
 
   def is_noise(self, name: str) -> bool:
-    """Whether a name's row is noise."""
+    """Return whether a name's row is noise."""
     return self.row(name).noise
 
   @property
@@ -267,20 +275,24 @@ class Family:
     return tuple(dict.fromkeys(r.group for r in self.rows))
 
   def members(self, group: str, subset: str = "all") -> tuple[str, ...]:
-    """Names of a group, in order; UserError for an unknown group."""
+    """Return the names of a group, in order.
+
+    Raises:
+      UserError: an unknown group, with a suggestion.
+    """
     if not isinstance(group, str) or group not in self.groups:
       raise errors.unknown_error(f"group of {self.noun}s", group, self.groups)
     return tuple(n for n in self.names(subset) if self.row(n).group == group)
 
   def levels(self, name: str) -> tuple[int, ...]:
-    """The levels that are data of their own, ascending."""
+    """Return the levels at which a name has data, ascending."""
     row = self.row(name)
     if self.kind != "sequences":
       return SEVERITIES
     return DIFFICULTIES if row.noise else (1,)
 
   def condition(self, name: str = "", level: int = 0) -> Condition:
-    """A checked condition; clean without a name.
+    """Return a checked condition; clean if there is no name.
 
     Raises:
       UserError: an unknown name, or a level that it does not have.
@@ -305,7 +317,7 @@ class Family:
 
   @functools.cached_property
   def _conditions_of(self) -> Mapping[tuple[str, int], Condition]:
-    """Every name at every level, in order."""
+    """The conditions of every name at every level, in order."""
     return {
       (r.name, level): Condition(r.name, level, self.kind)
       for r in self.rows
@@ -317,7 +329,7 @@ class Family:
     return [Condition(), *self._conditions_of.values()]
 
   def resolve(self, selection: str | Iterable[str]) -> tuple[str, ...]:
-    """Names in the papers' order, from what a user writes.
+    """Return names in the papers' order, from what a user writes.
 
     Args:
       selection: a set (`common`, `extra`, `all`, ...), a group (`noise`, ...),
@@ -333,7 +345,7 @@ class Family:
   def _words(
     self, selection: str | Iterable[str]
   ) -> Iterator[tuple[tuple[str, ...], tuple[int, ...]]]:
-    """The names of every word, and the levels that it brings: of mixes alone."""
+    """Yield the names of each word, and the levels of a mix; () for other words."""
     if isinstance(selection, str):
       selection = [word.strip() for word in selection.split(",")]
     if not isinstance(selection, Iterable):
@@ -362,7 +374,7 @@ class Family:
     selection: str | Iterable[str],
     levels: int | Iterable[int],
   ) -> list[Condition]:
-    """Clean, then the selected names at the levels that they have of `levels`.
+    """Return clean, then the selected names at those of `levels` that they have.
 
     Args:
       selection: as `resolve` takes it.
@@ -399,7 +411,7 @@ class Family:
     return out
 
   def parse(self, config: str) -> Condition:
-    """The condition of a config's name, e.g. `fog_3` or `fog/3`.
+    """Return the condition of a config's name, e.g. `fog_3` or `fog/3`.
 
     Raises:
       UserError: no such condition; says whether the name or the level is at
@@ -429,7 +441,7 @@ class Family:
 
 
 def check_level(level: object) -> int:
-  """A concrete level as int.
+  """Return a concrete level as int.
 
   Raises:
     UserError: not a whole number of at least 1.
@@ -449,7 +461,7 @@ def check_level(level: object) -> int:
 
 
 def whole_number(value: object) -> int | None:
-  """A whole number as int, of Python, numpy or jax; None for anything else.
+  """Return a whole number of Python, numpy or jax as int; None for anything else.
 
   Floats, texts, booleans, vectors and traced values are no whole numbers here.
 
@@ -465,7 +477,7 @@ def whole_number(value: object) -> int | None:
 
 
 def check_seed(seed: object) -> int:
-  """A seed as int.
+  """Return a seed as int.
 
   Raises:
     UserError: not a whole number from 0 to `LARGEST_SEED`.
@@ -479,7 +491,7 @@ def check_seed(seed: object) -> int:
 
 
 def draws_in_words(dataset: str, seed: int) -> str:
-  """What all draws of corruptions over a set depend on, beside its examples."""
+  """Return in words what all draws over a set depend on besides its examples."""
   return f"{dataset}, seed {seed}"
 
 
@@ -491,7 +503,7 @@ def raw_keys(
   example_ids: Sequence[str],
   frames: Sequence[int] | None = None,
 ) -> np.ndarray:
-  """Raw keys of examples: uint32 `[B, 2]`, functions of the arguments alone.
+  """Return raw keys of examples: uint32 `[B, 2]`, functions of the arguments alone.
 
   The first eight bytes of the sha256 of the fields, joined by U+001F.
 
@@ -675,12 +687,12 @@ FAMILIES: Mapping[Kind, Family] = {
 
 
 def when_added(tell: Callable[[], None]) -> None:
-  """Calls a function whenever a family has a row more."""
+  """Call a function whenever a family gets another row."""
   _TOLD_OF_ROWS.append(tell)
 
 
 def same_operations(names: Iterable[str]) -> frozenset[str]:
-  """Names with the other names of their operations.
+  """Return names together with the other names of their operations.
 
   >>> sorted(same_operations(["jpeg", "fog"]))
   ['fog', 'jpeg', 'jpeg_compression']
@@ -691,18 +703,22 @@ def same_operations(names: Iterable[str]) -> frozenset[str]:
 
 
 def every_name() -> tuple[str, ...]:
-  """Names of the corruptions and perturbations of all kinds of data."""
+  """Return the names of the corruptions and perturbations of all kinds of data."""
   names = (name for f in FAMILIES.values() for name in f.known_names)
   return tuple(dict.fromkeys(names))
 
 
 def family(kind: str) -> Family:
-  """The family of a kind of data; UserError with a suggestion."""
+  """Return the family of a kind of data.
+
+  Raises:
+    UserError: an unknown kind, with a suggestion.
+  """
   if kind not in FAMILIES:
     raise errors.unknown_error("kind of data", kind, FAMILIES)
   return FAMILIES[cast(Kind, kind)]
 
 
 def parse(config: str, kind: str = "pictures") -> Condition:
-  """The condition of a config's name: `family(kind).parse`."""
+  """Return the condition of a config's name: `family(kind).parse`."""
   return family(kind).parse(config)

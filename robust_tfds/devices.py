@@ -17,7 +17,7 @@ _GPUS, _PLUGIN = "/dev/nvidia[0-9]*", "jax_cuda12_plugin"
 
 
 def mesh(chosen: Sequence[jax.Device] | None = None) -> Mesh:
-  """Devices in one axis, `data`: all of all hosts (`hosts.alone`), or some."""
+  """Return a mesh with the axis `data`: all devices (`hosts.alone`) or some."""
   # Auto axes: with the explicit default a replicated operand cannot be
   # concatenated with a sharded one (jax 0.10).
   everywhere = jax.local_devices()[:1] if hosts.is_alone() else jax.devices()
@@ -27,8 +27,8 @@ def mesh(chosen: Sequence[jax.Device] | None = None) -> Mesh:
   )
 
 
-def in_words() -> str:
-  """What is computed on: `8 × H100 (cuda12), jax 0.10.2`.
+def description() -> str:
+  """Return what is computed on: `8 × H100 (cuda12), jax 0.10.2`.
 
   Says too that a GPU is not used, unless somebody chose the CPU (`JAX_PLATFORMS`).
   """
@@ -52,7 +52,7 @@ def in_words() -> str:
 
 
 def check_batch_size(batch_size: int, where: Mesh) -> None:
-  """ValueError unless every device gets the same number of examples."""
+  """Raise UserError unless every device gets equally many examples."""
   devices = where.size
   if batch_size < 1 or batch_size % devices:
     below = max(batch_size // devices, 1) * devices
@@ -63,31 +63,31 @@ def check_batch_size(batch_size: int, where: Mesh) -> None:
 
 
 def put_batch(array: np.ndarray, where: Mesh) -> jax.Array:
-  """A host's part of a batch onto its devices; rows of all hosts together."""
+  """Put a host's part of a batch onto its devices; return all hosts' rows."""
   return jax.make_array_from_process_local_data(rows(where), array)
 
 
 def batch_shape(array: np.ndarray, where: Mesh) -> jax.ShapeDtypeStruct:
-  """The shape of what `put_batch` gives of a host's part."""
+  """Return the shape of what `put_batch` gives of a host's part."""
   shape = (len(array) * jax.process_count(), *array.shape[1:])
   return jax.ShapeDtypeStruct(shape, array.dtype, sharding=rows(where))
 
 
 def rows(where: Mesh) -> NamedSharding:
-  """How batches lie on a mesh."""
+  """Return how batches lie on a mesh."""
   return NamedSharding(where, PartitionSpec("data"))
 
 
 def here(where: Mesh) -> Mesh:
-  """This host's devices of a mesh; on one host the mesh itself."""
+  """Return this host's devices of a mesh; on one host the mesh itself."""
   if jax.process_count() == 1:
     return where
   index = jax.process_index()
   return mesh([d for d in where.devices.flat if d.process_index == index])
 
 
-def of_all_hosts(array: Any, where: Mesh) -> Any:
-  """Rows of this host's devices as part of those of all hosts; moves nothing.
+def join_hosts(array: Any, where: Mesh) -> Any:
+  """Return this host's rows as a part of all hosts' rows; move nothing.
 
   Args:
     array: over `here(where)`, or its shape.
@@ -104,7 +104,7 @@ def of_all_hosts(array: Any, where: Mesh) -> Any:
 
 
 def put_replicated(tree: object, where: Mesh) -> object:
-  """The same values on every device."""
+  """Return the same values on every device."""
   sharding = NamedSharding(where, PartitionSpec())
   return jax.tree.map(
     lambda x: jax.make_array_from_process_local_data(sharding, np.asarray(x)),
@@ -113,12 +113,12 @@ def put_replicated(tree: object, where: Mesh) -> object:
 
 
 def local_rows(array: jax.Array) -> np.ndarray:
-  """This host's rows of a batch-sharded array, in order."""
+  """Return this host's rows of a batch-sharded array, in order."""
   return np.concatenate([np.asarray(s.data) for s in _shards(array)])
 
 
 def _shards(array: jax.Array) -> list[Any]:
-  """This host's shards in the order of their rows, each once.
+  """Return this host's shards in the order of their rows, each once.
 
   An array that two threads ask for its shards at the same time may list them
   twice from then on (seen in JAX 0.10.2: once in some thousand times).

@@ -2,7 +2,7 @@
 
 
 def text(seconds: float) -> str:
-  """A short duration, as CLU writes it.
+  """Return a short duration, as CLU writes it.
 
   >>> text(5023), text(83), text(7.4), text(200_000)
   ('1h23m', '1m23s', '7s', '2d7h')

@@ -16,21 +16,21 @@ _ALONE = contextvars.ContextVar("alone", default=False)
 
 @dataclasses.dataclass(frozen=True)
 class Host:
-  """Which share of the examples is read here."""
+  """This process and the number of processes, which share the examples."""
 
   index: int = 0
   count: int = 1
 
 
 def this_host() -> Host:
-  """This process among those of `jax.distributed`; see `alone`."""
+  """Return this process among those of `jax.distributed`; see `alone`."""
   if is_alone():
     return Host()
   return Host(jax.process_index(), jax.process_count())
 
 
 def is_alone() -> bool:
-  """Whether this thread is inside `alone`."""
+  """Return whether this thread is inside `alone`."""
   return _ALONE.get()
 
 
@@ -45,7 +45,7 @@ def alone() -> Iterator[None]:
 
 
 def barrier(host: Host, name: str) -> None:
-  """Waits until every host is here."""
+  """Wait until every host is here."""
   if host.count > 1:
     from jax.experimental import multihost_utils
 
@@ -53,7 +53,7 @@ def barrier(host: Host, name: str) -> None:
 
 
 def text_of_first_host(host: Host, text: str) -> str:
-  """The first host's text, on all of them.
+  """Return the first host's text, on all of them.
 
   Args:
     host: this one.
@@ -68,8 +68,8 @@ def text_of_first_host(host: Host, text: str) -> str:
   return first.astype(np.uint8).tobytes().decode("ascii").rstrip()
 
 
-def on_first_host(host: Host, name: str, make: Callable[[], T]) -> T:
-  """What `make` returns: the first host makes it, the others read it then."""
+def first_host_first(host: Host, name: str, make: Callable[[], T]) -> T:
+  """Call `make` on the first host, then on the others, which read it."""
   if host.index > 0:
     barrier(host, name)
     return make()

@@ -16,7 +16,7 @@ _LEAST_S = 0.1  # what is compiled sooner is not kept
 
 
 def keep(what: str = "compiled programs") -> str:
-  """Keeps programs from now on, unless JAX was told where, or not to.
+  """Keep programs from now on, unless JAX was told where, or not to.
 
   Args:
     what: what the caller keeps there, in words.
@@ -44,7 +44,7 @@ def keep(what: str = "compiled programs") -> str:
 
 
 def folder() -> pathlib.Path | None:
-  """Where they lie, where `keep` chose it; else None."""
+  """Return where programs are kept; None unless `keep` chose it."""
   import jax
 
   chosen = jax.config.jax_compilation_cache_dir  # type: ignore[attr-defined]
@@ -56,7 +56,7 @@ def _folder() -> pathlib.Path:
 
 
 def _machine() -> str:
-  """Of what a program for this processor must not be run without."""
+  """Return the processor's mark: its programs may not run on another."""
   said = [platform.machine(), platform.processor()]
   cpuinfo = pathlib.Path("/proc/cpuinfo")
   if os.access(cpuinfo, os.R_OK):

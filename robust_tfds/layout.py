@@ -1,4 +1,4 @@
-"""Where our packages lie: in a clone four side by side, in a wheel in this one.
+"""The places of our packages: four in a clone, in a wheel all in this one.
 
 In a clone and an editable install `robust_tfds`, `eval`, `models` and `configs` are
 ordinary packages that import each other by these names. A wheel brings one
@@ -72,7 +72,7 @@ def check() -> None:
 
 
 def _place(name: str) -> pathlib.Path | None:
-  """The folder or file that `import name` loads, or has loaded."""
+  """Return the folder or file that `import name` loads, or has loaded."""
   loaded = sys.modules.get(name)
   spec = loaded.__spec__ if loaded else importlib.util.find_spec(name)
   if spec is None:

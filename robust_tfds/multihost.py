@@ -9,7 +9,7 @@ from robust_tfds import errors, stopping
 
 
 def define_flags() -> None:
-  """`--multihost`, and what `jax.distributed` may have to be told."""
+  """Define `--multihost`, and what `jax.distributed` may need to know."""
   flags.DEFINE_bool("multihost", False, "One process of many: docs/SCALE.md.")
   # jax.distributed knows these itself on TPU pods, Slurm and Kubernetes.
   flags.DEFINE_string(
@@ -31,7 +31,7 @@ def define_flags() -> None:
 
 
 def join(settings: flags.FlagValues) -> None:
-  """Meets the other processes, where the command is one of many."""
+  """Meet the other processes, where the command is one of many."""
   if settings.multihost:
     import jax
 
@@ -42,7 +42,7 @@ def join(settings: flags.FlagValues) -> None:
 
 
 def check(settings: flags.FlagValues) -> None:
-  """Refuses flags that say nothing, or that contradict each other."""
+  """Refuse flags that say nothing, or that contradict each other."""
   count, index = settings.num_processes, settings.process_id
   given = {
     "coordinator": settings.coordinator,
@@ -62,7 +62,7 @@ def check(settings: flags.FlagValues) -> None:
 
 
 def fail(text: str) -> None:
-  """Ends a command with a text; one of many does not wait for the others."""
+  """End a command with a text; one of many does not wait for the others."""
   if flags.FLAGS.is_parsed() and flags.FLAGS.multihost:
     # At once, so that the other hosts fail too: jax's own exit waits for them.
     print(text, file=sys.stderr, flush=True)

@@ -79,13 +79,14 @@ def write(kind: str, name: str, folder: pathlib.Path) -> list[pathlib.Path]:
   Raises:
     UserError: as `files`; a file that is there already; or no clone.
   """
+  alone = not is_clone(folder)
+  if alone and kind in KINDS and kind != "corruption":
+    raise errors.UserError(
+      f"robust-tfds new {kind}: a {kind} lies in a clone of the repository, got an"
+      " installed package. Clone it, and install it with pip install -e '.[dev]'."
+    )
   made = files(kind, name)
-  if not is_clone(folder):
-    if kind != "corruption":
-      raise errors.UserError(
-        f"robust-tfds new {kind}: a {kind} lies in a clone of the repository, got an"
-        " installed package. Clone it, and install it with pip install -e '.[dev]'."
-      )
+  if alone:
     made = {f"{name}.py": next(iter(made.values()))}
   paths = [folder / path for path in made]
   for path in paths:

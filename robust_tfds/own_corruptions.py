@@ -57,16 +57,16 @@ _registered: dict[str, Own] = {}  # by name
 
 
 def register(source: str | os.PathLike[str], sha256: str = "") -> str:
-  """Makes a file's corruption known to this process; runs the file.
+  """Run a file and make its corruption known to this process.
 
-  Registered again, the same file changes nothing.
+  Registering the same file again changes nothing.
 
   Args:
     source: path of the file, or name of a module that can be imported.
-    sha256: that the file must have; empty: any.
+    sha256: expected sha256 of the file; empty if any will do.
 
   Returns:
-    Its name.
+    The name of the corruption.
 
   Raises:
     UserError: no such file, one that fails or does not say what it must, a name
@@ -95,12 +95,12 @@ def register(source: str | os.PathLike[str], sha256: str = "") -> str:
 
 
 def get(name: str) -> Own | None:
-  """What was registered under a name; None where nothing was."""
+  """Return the file that was registered under a name; None if there is none."""
   return _registered.get(name)
 
 
 def sha256(name: str) -> str:
-  """Of the file of a row of one's own, also of one in a clone; else empty."""
+  """Return the sha256 of the file of a corruption of set `own`; else ''."""
   if not name or name not in conditions.PICTURES.names("own"):
     return ""
   if name in _registered:
@@ -110,11 +110,11 @@ def sha256(name: str) -> str:
 
 
 def called_by(name: str) -> list[str]:
-  """The benchmarks' corruptions that a registered file uses, or is a copy of.
+  """Return the benchmarks' corruptions that a registered file uses or copies.
 
-  Looked for are its imports and quoted names, what it holds and its plugin is made of
-  that comes from a benchmark's file, and functions of the same bytes. What computes
-  the same in other words is not recognised.
+  They are recognised by imports and quoted names, by objects of a benchmark's file
+  in the module or its plugin, and by functions of the same bytecode. Code that
+  computes the same in other words is not recognised.
   """
   own = _registered.get(name)
   if own is None:
@@ -122,7 +122,9 @@ def called_by(name: str) -> list[str]:
   tested = [n for n in conditions.PICTURES.known_names if n not in _registered]
   tree = ast.parse(inspect.getsource(own.module))
   plugin = getattr(own.module.PLUGIN, "__dict__", {})
-  words = {*map(_of_file, [*vars(own.module).values(), *plugin.values()])}
+  words = {
+    *map(_defining_corruption, [*vars(own.module).values(), *plugin.values()])
+  }
   for node in ast.walk(tree):
     if isinstance(node, ast.Constant) and isinstance(node.value, str):
       words.add(node.value.rpartition(".")[2])
@@ -131,11 +133,13 @@ def called_by(name: str) -> list[str]:
       modules.append(getattr(node, "module", "") or "")
       words |= {part for module in modules for part in module.split(".")}
   codes = _codes(own.module)
-  return [n for n in tested if n in words or codes & _codes(_of_ours(n))]
+  return [
+    n for n in tested if n in words or codes & _codes(_published_module(n))
+  ]
 
 
-def _of_file(value: Any) -> str:
-  """The corruption in whose file a function, or such a file itself, lies."""
+def _defining_corruption(value: Any) -> str:
+  """Return the benchmark's corruption that defines a function or module; else ''."""
   while isinstance(value, functools.partial):
     value = value.func
   name = "__name__" if inspect.ismodule(value) else "__module__"
@@ -143,12 +147,12 @@ def _of_file(value: Any) -> str:
   return file if folder == _OURS else ""
 
 
-def _of_ours(name: str) -> types.ModuleType:
+def _published_module(name: str) -> types.ModuleType:
   return importlib.import_module(f"{_OURS}.{name}")
 
 
 def _codes(module: types.ModuleType) -> set[bytes]:
-  """What a module's own functions do, as Python compiled it."""
+  """Return the bytecode of the functions that a module defines."""
   functions = (f for f in vars(module).values() if inspect.isfunction(f))
   return {
     f.__code__.co_code + repr(f.__code__.co_names).encode()
@@ -158,12 +162,12 @@ def _codes(module: types.ModuleType) -> set[bytes]:
 
 
 def check_noted(where: str, name: str, noted: str) -> None:
-  """Refuses what was made by a corruption of its author's that is not here.
+  """Refuse data of a user's corruption that is not registered here.
 
   Args:
-    where: what was made.
-    name: of the corruption.
-    noted: the sha256 of its file, as noted there; empty where none is.
+    where: the data, in words.
+    name: name of the corruption.
+    noted: sha256 of its file, as noted with the data; '' if none was noted.
 
   Raises:
     UserError: says how to register it.
@@ -180,7 +184,7 @@ def check_noted(where: str, name: str, noted: str) -> None:
 
 
 def _file(source: str) -> pathlib.Path:
-  """The file of a path or of a module."""
+  """Return the file that a path or a module's name stands for."""
   if source.endswith(".py") or os.sep in source:
     return pathlib.Path(os.path.abspath(source))
   try:
@@ -221,7 +225,7 @@ def _check_name(path: pathlib.Path, name: str) -> None:
 def _module(
   path: pathlib.Path, source: str | os.PathLike[str]
 ) -> types.ModuleType:
-  """What the file defines; a module is imported under its own name."""
+  """Run the file, or import the module by its name, and return it."""
   try:
     if not str(source).endswith(".py"):
       return importlib.import_module(str(source))
@@ -235,7 +239,7 @@ def _module(
 
 
 def _group(path: pathlib.Path, module: types.ModuleType) -> str:
-  """Its group; a file that lacks it, or a plugin, is refused."""
+  """Return the module's `GROUP`; refuse one without a group or a plugin."""
   group = vars(module).get("GROUP")
   if "PLUGIN" not in vars(module):
     raise errors.UserError(

@@ -66,7 +66,7 @@ NotNegative = Annotated[
 
 
 def between(least: float, most: float, kind: type = float) -> Any:
-  """The type of numbers from one to another; of whole ones where `kind` is int."""
+  """Return the type of numbers in a range, whole ones if `kind` is int."""
   whole = "whole " * (kind is int)
   words = f"a {whole}number from {least:g} to {most:g}"
   of = kind if kind is int else int | float
@@ -158,7 +158,7 @@ def _plain_type(kind: Any) -> type:
 
 
 def plain(value: Any) -> Any:
-  """Values of a config without numpy's scalars."""
+  """Return the values of a config without numpy's scalars."""
   if isinstance(value, Mapping):
     return {k: plain(v) for k, v in value.items()}
   return value.item() if isinstance(value, np.generic) else value
@@ -188,7 +188,7 @@ def _place(
   root: type[Group],
   location: tuple[int | str, ...],
 ) -> tuple[type[Group], list[str], str]:
-  """The group of a fault, the keys that lead there, and what is expected."""
+  """Return a fault's group, the keys that lead to it, and what is expected."""
   group = root
   kind: Any = root
   keys: list[str] = []
@@ -213,5 +213,5 @@ def _place(
 
 
 def is_group(kind: Any) -> bool:
-  """Whether a type is one of keys that stand together."""
+  """Return whether a type is one of keys that stand together."""
   return isinstance(kind, type) and issubclass(kind, Group)

@@ -20,7 +20,7 @@ class Progress:
     say: Callable[[str], None] | None = None,
     every_s: float = 5.0,
   ):
-    """Starts the clock.
+    """Start the clock.
 
     Args:
       total: cells, or steps.
@@ -35,7 +35,7 @@ class Progress:
     self._first = self._start  # when one was done
 
   def step(self, words: str) -> None:
-    """Says that one is done; what is left takes as long as those after the first.
+    """Report a finished step; the ETA leaves out the first.
 
     The first one compiles.
     """

@@ -2,7 +2,7 @@
 
 Python runs its handler of a signal in the main thread, once that one is back from
 whatever it waits for: a compiler, a device. So a thread of its own sees signals as
-they come. It asks who has something to keep (`at_stop`), and ends the process with
+they come. It asks who has something to keep (`when_stopped`), and ends the process with
 the status that shells expect, 128 + the signal. Where nobody has, the main thread
 is interrupted and may clear up until then; `telling` says how far it is.
 """
@@ -29,7 +29,7 @@ _cleared_up, _listening = threading.Event(), threading.Event()
 
 
 def listen() -> None:
-  """From now on INT and TERM stop this process; again after who took them."""
+  """Let INT and TERM stop this process; call it again if somebody took them."""
   global _screen
   _screen = os.dup(2)  # others may write elsewhere meanwhile
   for number in _SIGNALS:
@@ -40,7 +40,7 @@ def listen() -> None:
 
 
 @contextlib.contextmanager
-def at_stop(keep: Keep) -> Iterator[None]:
+def when_stopped(keep: Keep) -> Iterator[None]:
   """Calls `keep`, in another thread, where the process is stopped meanwhile.
 
   The last one that came is called first. The main thread is not interrupted.
@@ -71,7 +71,7 @@ def telling(words: Callable[[], str]) -> Iterator[None]:
 
 
 def end() -> NoReturn:
-  """Ends a command that was interrupted."""
+  """End a command that was interrupted."""
   _cleared_up.set()
   if _listening.is_set():  # the listener does it, which knows the signal
     time.sleep(2 * _LIMIT_S)
@@ -83,14 +83,14 @@ class _Listener(threading.Thread):
   """Waits for signals."""
 
   def __init__(self) -> None:
-    """Python writes signals into a pipe at once."""
+    """Create it; Python writes signals into a pipe at once."""
     super().__init__(name="signals", daemon=True)
     self._reading, writing = os.pipe()
     os.set_blocking(writing, False)
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
 
   def run(self) -> None:
-    """Ends the process at the first; at once, where a second comes."""
+    """End the process at the first; at once, where a second comes."""
     number = self._next()
     threading.Thread(target=_stop, args=(number,), daemon=True).start()
     os._exit(128 + self._next())
@@ -102,7 +102,7 @@ class _Listener(threading.Thread):
 
 
 def _stop(number: int) -> None:
-  """Keeps what there is, says it and ends the process."""
+  """Keep what there is, say so and end the process."""
   deadline, said = time.monotonic() + _LIMIT_S, []
 
   def keep_all() -> None:
@@ -122,11 +122,11 @@ def _stop(number: int) -> None:
 
 
 def _interrupt(number: int, frame: object) -> None:
-  """Python's handler, in the main thread."""
+  """Handle a signal in the main thread."""
   del number, frame
   if not _kept:
     raise KeyboardInterrupt
 
 
-def _line(kept: list[str]) -> str:
-  return "; ".join(["stopped", *kept, "the same command goes on"])
+def _line(words: list[str]) -> str:
+  return "; ".join(["stopped", *words, "the same command goes on"])

@@ -409,7 +409,7 @@ _SLEEP = "time.sleep(60)"
 # Outside of Python, as a compiler is.
 _STUCK = "hashlib.pbkdf2_hmac('sha1', b'', b'', 10**9)"
 _TOLD = "with stopping.telling(lambda: 'two are made'): wait()"
-_KEPT = "with stopping.at_stop(keep), stopping.at_stop(lambda: None): wait()"
+_KEPT = "with stopping.when_stopped(keep), stopping.when_stopped(lambda: None): wait()"
 
 
 class StoppingTest(parameterized.TestCase):

@@ -2,6 +2,7 @@
 
 import dataclasses
 import pathlib
+from unittest import mock
 
 import numpy as np
 import tensorflow_datasets as tfds
@@ -44,6 +45,40 @@ class TablesTest(parameterized.TestCase):
     self.assertEqual(count, {"pictures": 96, "sequences": 21, "videos": 91})
     self.assertLen(conditions.PICTURES.names("common"), 15)
     self.assertLen(conditions.PICTURES.names("extra"), 4)
+
+  def test_a_row_of_set_own_is_run_by_name_alone(self):
+    own = conditions.Row("mine", "noise", "own")
+    family = conditions.Family(
+      "pictures", "corruption", "severity", (*conditions.PICTURES.rows, own)
+    )
+    published = conditions.PICTURES.names()
+    for words in ("all", "noise", "common", "common,extra"):
+      self.assertNotIn("mine", family.resolve(words))
+    for words in ("own", "mine", ("fog", "mine")):
+      self.assertIn("mine", family.resolve(words))
+    self.assertIn("mine", family.names("own"))
+    self.assertContainsSubset((*published, "mine"), family.known_names)
+    self.assertEqual(family.parse("mine_3"), family.condition("mine", 3))
+
+  def test_a_file_without_a_row_is_of_set_own(self):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    rows = conditions.PICTURES.rows[:1]
+    package = folder / "corruptions" / "image"
+    package.mkdir(parents=True)
+    for name, text in (
+      (rows[0].name, "no GROUP"),
+      ("__init__", ""),
+      ("mine", 'GROUP = "noise"\n'),
+    ):
+      (package / f"{name}.py").write_text(text)
+    with mock.patch.object(conditions, "__file__", str(folder / "x.py")):
+      found = conditions._with_files("image", rows)
+      own = conditions.Row("mine", "noise", "own")
+      self.assertEqual(found, (*rows, own))
+      for text in ("", 'GROUP = "mine"\n', 'GROUP = "noise"\n' * 2):
+        (package / "mine.py").write_text(text)
+        with self.assertRaisesRegex(ValueError, "mine.py: got GROUP .*'noise'"):
+          conditions._with_files("image", rows)
     self.assertLen(conditions.SEQUENCES.names("common"), 10)
 
   def test_validation_is_the_extra_set(self):

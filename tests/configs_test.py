@@ -19,7 +19,7 @@ from absl import flags
 from absl.testing import parameterized
 
 import configs
-from eval import main
+from eval import main, tasks
 from eval.run import costs as costs_lib
 from eval.run import plan as plan_lib
 from eval.run import runner
@@ -211,9 +211,10 @@ class PrintedPlanTest(parameterized.TestCase):
     small = {"corruptions": "contrast", "perturbations": "brightness"}
     if config.get("task") == "video":
       small["perturbations"] = "jpeg"
+    task = tasks.get(config.get("task", "classification"))
     with config.ignore_type():
       for key, value in {**small, "severities": (1,)}.items():
-        if key in config.data:
+        if key in task.condition_keys() or key in config.data:
           config.data[key] = value
     if "model" in config and config.model.name.startswith("tiny"):
       if "train" not in config.model:

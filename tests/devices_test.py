@@ -111,7 +111,7 @@ class InWordsTest(parameterized.TestCase):
       mock.patch.object(jax, "devices", return_value=[device] * count),
       mock.patch("shutil.which", return_value=None),
     ):
-      return devices.in_words()
+      return devices.description()
 
 
 class PutTest(absltest.TestCase):
@@ -176,7 +176,7 @@ class HostsTest(absltest.TestCase):
       with mock.patch.object(
         hosts, "barrier", side_effect=lambda *_, s=steps: s.append("wait")
       ):
-        got = hosts.on_first_host(hosts.Host(index, 2), "x", make)
+        got = hosts.first_host_first(hosts.Host(index, 2), "x", make)
       self.assertEqual((got, steps), ("made", order))
 
   def test_others_do_not_pass_where_the_first_fails(self):
@@ -185,7 +185,7 @@ class HostsTest(absltest.TestCase):
 
     with mock.patch.object(hosts, "barrier") as barrier:
       with self.assertRaises(OSError):
-        hosts.on_first_host(hosts.Host(0, 2), "x", broken)
+        hosts.first_host_first(hosts.Host(0, 2), "x", broken)
     barrier.assert_not_called()
 
 

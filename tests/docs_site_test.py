@@ -47,7 +47,8 @@ class GeneratedTest(parameterized.TestCase):
     self.assertIn(sets.run_line(cls), text)
     self.assertRegex(text, r"\nLicence: .+\.\n")
     checksums = _ROOT / folder / "checksums.tsv"  # of what TFDS downloads
-    for line in checksums.read_text().splitlines() * checksums.exists():
+    listed = checksums.read_text("utf-8") if checksums.exists() else ""
+    for line in listed.splitlines():
       self.assertIn(line.split("\t")[2], text)
     config = sets.load_name(cls).partition("/")[2]
     self.assertIn(config, [*cls.builder_configs, ""])
@@ -72,7 +73,9 @@ class GeneratedTest(parameterized.TestCase):
 
   def test_what_sets_show(self):
     shown = {
-      n for n in datasets.names() if pictures.of(datasets.builder_class(n))
+      n
+      for n in datasets.names()
+      if pictures.set_picture(datasets.builder_class(n))
     }
     self.assertEqual(set(datasets.names()) - shown, _NOT_SHOWN)
 

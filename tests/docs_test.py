@@ -22,7 +22,7 @@ _CITATION = re.compile(
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
 _PATH = re.compile(rf"`((?:{'|'.join(_FOLDERS)})/[\w./-]+)`")
 # What is cited by the end of its path: `cells/parts.py`, `parts/spread`,
-# `parts/{masks,spread}.py`, `image/<name>.py`, `parts/spread.of_cells`.
+# `parts/{masks,spread}.py`, `image/<name>.py`, `parts/spread.cell_replicates`.
 _TAIL = re.compile(r"`([\w.*{},<>-]+(?:/[\w.*{},<>-]+)+)(?::\w+)?`")
 _MODULE = re.compile(r"[a-z][a-z0-9_*]*(?:\.[a-z_]+)?")
 _DATA = (".csv", ".html", ".json", ".md", ".npz", ".tsv")
@@ -232,7 +232,7 @@ class RulesTest(parameterized.TestCase):
 
   def test_ends_of_paths(self):
     good = (
-      "`files/parts.py`, `headlines/spread.of_cells`,"
+      "`files/parts.py`, `headlines/spread.cell_replicates`,"
       " `detections/{masks,anchor_sets}.py`"
     )
     self.assertEmpty(

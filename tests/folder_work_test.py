@@ -192,7 +192,7 @@ class FolderManifestTest(in_folder.TestCase):
       said, {c: 0.5 for c in ("clean", "contrast_1", "contrast_2")}
     )
     runs_ = runs.read([str(self.root / f) for f in ("whole", "scored")])
-    (board,) = build.boards(scores.of_runs(runs_))
+    (board,) = build.boards(scores.score_runs(runs_))
     self.assertEqual({e.label for e in board.entries}, {"Seen", "todo"})
     for change, folder, words in (
       (

@@ -44,6 +44,17 @@ def _folder(*files: str) -> pathlib.Path:
   return folder
 
 
+def _run(folder: pathlib.Path, *words: str) -> subprocess.CompletedProcess:
+  """Run Python in a copy of this project."""
+  return subprocess.run(
+    [sys.executable, *words],
+    cwd=folder,
+    env={**os.environ, "PYTHONPATH": str(folder)},
+    capture_output=True,
+    text=True,
+  )
+
+
 class WriteTest(parameterized.TestCase):
   def test_style(self):
     folder = _folder("CONTRIBUTING.md", "pyproject.toml", "tests")
@@ -129,14 +140,16 @@ class CloneTest(absltest.TestCase):
       ("-m", "pytest", *quietly, *tests, *_OF_ALL),
       ("-m", "tests.contracts"),
     ):
-      done = subprocess.run(
-        [sys.executable, *words],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder)},
-        capture_output=True,
-        text=True,
-      )
+      done = _run(folder, *words)
       self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-    table = (folder / "tests" / "contracts.tsv").read_text("utf-8")
-    for path in ("robust_tfds/corruptions/image/mine_corruption.py",):
-      self.assertIn(f"\n{path}\t", table)
+    table = folder / "tests" / "contracts.tsv"
+    plugin = "robust_tfds/corruptions/image/mine_corruption.py"
+    self.assertIn(f"\n{plugin}\t", table.read_text("utf-8"))
+    # One whose pixels depend on what lies beside the picture.
+    text, shift = (folder / plugin).read_text("utf-8"), 'scene.table["shift"]'
+    self.assertIn(shift, text)
+    spread = text.replace(shift, f"{shift} * (jnp.mean(levels) > 99)")
+    (folder / plugin).write_text(spread, "utf-8")
+    done = _run(folder, "-m", "tests.contracts")
+    self.assertNotEqual(done.returncode, 0)
+    self.assertRegex(done.stdout, r"FAILED .*padding")

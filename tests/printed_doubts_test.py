@@ -271,17 +271,6 @@ class DoubtsTest(absltest.TestCase):
       places = [printed_rows.place(r) for r in papers.rows(paper)]
       self.assertLen(set(places), len(places))
 
-  def test_every_doubt_is_of_some_rows(self):
-    doubts = papers.doubts()
-    self.assertLen(set(doubts), len(doubts))
-    for doubt in doubts:
-      self.assertNotEmpty(doubt.rows, doubt.words)
-      self.assertNotEmpty(doubt.words)
-
-  def test_of_one_paper(self):
-    of_papers = [papers.doubts(name) for name in papers.names()]
-    self.assertEqual(sum(map(len, of_papers)), len(papers.doubts()))
-
 
 class PrintedPageTest(parameterized.TestCase):
   """Pages with printed numbers say what `eval/papers` holds."""
@@ -292,11 +281,6 @@ class PrintedPageTest(parameterized.TestCase):
       printed_page.text(),
       "run python -m tools.printed_page",
     )
-
-  def test_every_doubt_has_a_row(self):
-    text = printed_page.text()
-    for doubt in papers.doubts():
-      self.assertIn(f"| {doubt.words} |\n", text)
 
   @parameterized.parameters("imagenet_vid_robust", "ytbb_robust")
   def test_lines_of_natural_videos(self, dataset):

@@ -1,4 +1,4 @@
-"""Sentences of the papers that follow from what is here: computed beside printed.
+"""The papers' sentences that follow from stored numbers: computed and printed values.
 
   python -m tools.claims                  # all
   python -m tools.claims deformable_rpc   # one
@@ -58,14 +58,14 @@ def _printed(paper: str, table: str, **fields: str) -> list[papers.PrintedRow]:
   ]
 
 
-def _one(paper: str, table: str, **fields: str) -> float:
-  """A printed number in percent; the first line's, where two agree."""
+def _printed_number(paper: str, table: str, **fields: str) -> float:
+  """Return a printed number in percent; the first line's if two agree."""
   rows = _printed(paper, table, **{"name": "", **fields})
   return 100 * rows[0].value
 
 
 def _hendrycks(table: str, network: str, metric: str) -> float:
-  return _one("hendrycks2019", table, network=network, metric=metric)
+  return _printed_number("hendrycks2019", table, network=network, metric=metric)
 
 
 def _michaelis(table: str, network: str, metric: str, **fields: str) -> float:
@@ -113,16 +113,16 @@ def relative_mce() -> str:
 
 def batch_normalization() -> str:
   """What it did to VGG-19: under corruptions, under perturbations."""
-  return _beside("VGG-19", "VGG-19+BN")
+  return _two_means("VGG-19", "VGG-19+BN")
 
 
 def vgg_beside_resnet() -> str:
   """VGG-19 is worse than ResNet-18 on -C, and better on -P."""
-  return _beside("VGG-19", "ResNet-18")
+  return _two_means("VGG-19", "ResNet-18")
 
 
-def _beside(*networks: str) -> str:
-  """The means of two networks on ImageNet-C and -P."""
+def _two_means(*networks: str) -> str:
+  """Return the means of two networks on ImageNet-C and -P."""
   parts = (("table1", "mce"), ("table3", "mfr"), ("table4", "mt5d"))
   told = (
     f"{metric} "
@@ -253,7 +253,7 @@ def natural_metadata() -> str:
 
 
 def _mapped(name: str) -> int:
-  """How many classes of ImageNet-1K the authors' map of a set names."""
+  """Return how many ImageNet-1K classes the authors' map of a set names."""
   path = _METADATA / f"{name}_class_map.json"
   listed = json.loads(path.read_text("utf-8"))["classes"]
   return len({i for of in listed for i in of["ilsvrc_indices"]})
@@ -357,7 +357,7 @@ CLAIMS: dict[str, Callable[[], str]] = {
 
 
 def main() -> None:
-  """Prints the claims that are named, or all."""
+  """Print the named claims, or all."""
   for name in sys.argv[1:] or CLAIMS:
     if name not in CLAIMS:
       sys.exit(f"Error: {errors.unknown_error('claim', name, CLAIMS)}")

@@ -1,4 +1,4 @@
-"""Counts multiply-adds of models into `models/gflops.tsv`.
+"""Count multiply-adds of models into `models/gflops.tsv`.
 
   python -m tools.count_models               # those that are not counted yet
   python -m tools.count_models 'convnext*'   # these, again
@@ -16,7 +16,7 @@ FILE = pathlib.Path(catalogue.__file__).with_name("gflops.tsv")
 
 
 def main() -> None:
-  """Counts, and writes the file after each model."""
+  """Count, and write the file after each model."""
   counts = dict(catalogue.gflops())
   names = models.names()
   chosen = [name for name in names if name not in counts]
@@ -29,13 +29,13 @@ def main() -> None:
 
 
 def gflops(name: str) -> float:
-  """Of one model, in billions, to four digits that count."""
+  """Return a model's multiply-adds in billions, to four significant digits."""
   count = multiply_adds.count_model(catalogue.network(name))
   return float(f"{count / 1e9:.4g}")
 
 
 def text(counts: dict[str, float]) -> str:
-  """The file."""
+  """Return the file's text."""
   return "".join(f"{name}\t{counts[name]:g}\n" for name in sorted(counts))
 
 

@@ -1,4 +1,4 @@
-"""Writes docs/evidence/COVERAGE.md: the command that computes each number of the papers.
+"""Write docs/evidence/COVERAGE.md: the command that computes each number of the papers.
 
   python -m tools.coverage_page
 
@@ -61,11 +61,11 @@ class Line:
 
   @property
   def commands(self) -> list[str]:
-    """Its commands, in their order."""
+    """The commands in their order."""
     return [c for c in self.command.split(" && ") if c]
 
   def held(self) -> Iterator[tuple[str, int]]:
-    """(file, line from 1) of what `eval/papers` holds of it."""
+    """The (file, line from 1) pairs of its numbers in `eval/papers`."""
     for part in self.rows.split():
       file, _, chosen = part.partition(":")
       if chosen:
@@ -76,26 +76,26 @@ class Line:
 
 
 def _range(chosen: str) -> Iterator[int]:
-  """`2,7-10` as 2, 7, 8, 9, 10."""
+  """Return `2,7-10` as 2, 7, 8, 9, 10."""
   for part in chosen.split(","):
     first, _, last = part.partition("-")
     yield from range(int(first), int(last or first) + 1)
 
 
 def lines() -> list[Line]:
-  """All, in the order of the papers' pages."""
+  """Return all lines, in the order of the papers' pages."""
   with TABLE.open(encoding="utf-8", newline="") as file:
     listed = csv.DictReader(file, delimiter="\t", quoting=csv.QUOTE_NONE)
     return [Line(**line) for line in listed]
 
 
 def main() -> None:
-  """Writes the page."""
+  """Write the page."""
   FILE.write_text(text(lines()), "utf-8")
 
 
 def text(listed: Sequence[Line]) -> str:
-  """The page."""
+  """Return the page."""
   parts = [_HEAD, *_counts(listed)]
   for paper in dict.fromkeys(line.paper for line in listed):
     parts += [f"\n## {papers.source(paper)}\n\n", _row(_COLUMNS)]
@@ -120,7 +120,7 @@ def _cells(line: Line) -> tuple[str, ...]:
 
 
 def _numbers(line: Line) -> str:
-  """How many printed numbers it is of, and how many of them are doubtful."""
+  """Return the number of its printed numbers, and of the doubtful ones."""
   held = set(line.held())
   rows = [r for r in papers.rows(line.paper) if (r.table, r.line) in held]
   doubtful = sum(bool(row.doubt) for row in rows)

@@ -1,4 +1,4 @@
-"""Measures how far every corruption is from the authors' own pixels.
+"""Measure how far every corruption is from the authors' own pixels.
 
 `docs/evidence/fidelity.tsv` holds what `python -m tools.fidelity_page` measured last. The
 goldens are made from photographs and stay beside the project: tests/golden/README.md.
@@ -35,7 +35,7 @@ _VIDEOS = {
 
 @dataclasses.dataclass(frozen=True)
 class Row:
-  """One corruption beside the authors' code.
+  """A corruption compared with the authors' code.
 
   Attributes:
     kind: `image`, `drawn` (with the authors' random numbers), `sequence`, `video`.
@@ -58,7 +58,7 @@ class Row:
 
 
 def measured() -> Iterator[Row]:
-  """The rows, in a fixed order; minutes on two cores.
+  """Measure the rows, in a fixed order; takes minutes on two cores.
 
   Raises:
     unittest.SkipTest: the photographs are not here.
@@ -78,7 +78,7 @@ def measured() -> Iterator[Row]:
 
 
 def stored() -> list[Row]:
-  """What was measured last."""
+  """Return the rows measured last."""
   numbers = ("outputs", "worst")
   lines = [dict(line) for line in shared_data.lines(FILE)]
   for line in lines:
@@ -87,7 +87,7 @@ def stored() -> list[Row]:
 
 
 def store(rows: Sequence[Row]) -> None:
-  """Writes the table."""
+  """Write the table."""
   names = [field.name for field in dataclasses.fields(Row)]
   lines = [names, *([str(getattr(r, n)) for n in names] for r in rows)]
   FILE.write_text("".join("\t".join(x) + "\n" for x in lines), "utf-8")
@@ -98,7 +98,7 @@ def drawn(
   cells: Sequence[tuple[str, int]] = replays.CELLS,
   pictures: Sequence[str] = PICTURES,
 ) -> Row:
-  """A random corruption: with the authors' draws, and with our own."""
+  """Return a random corruption's pixels with the authors' draws and with ours."""
   off, means = [], []
   for cell in cells:
     ours = replays.replay(name, *cell, reference_draws.OF[name])
@@ -124,7 +124,7 @@ def _row(kind: str, name: str, differences: Sequence[np.ndarray]) -> Row:
 
 
 def _image(name: str) -> Iterator[np.ndarray]:
-  """Ours minus theirs, of every stored output."""
+  """Return ours minus theirs for every stored output."""
   root = shared_data.path("golden", "corruptions", "deterministic")
   for key in golden_test._INPUTS:
     for path in sorted((root / key).glob(f"{name}_[1-5].png")):
@@ -140,7 +140,7 @@ def _image(name: str) -> Iterator[np.ndarray]:
 
 
 def _sequence(name: str) -> Iterator[np.ndarray]:
-  """Of a sequence whole frames, and two crops of every frame."""
+  """Return differences of a sequence: whole frames, and two crops of every frame."""
   for photo in sequence_golden_test.PHOTOS:
     frames = corruptions.sequence(
       sequence_golden_test.read_photo(photo),
@@ -153,7 +153,7 @@ def _sequence(name: str) -> Iterator[np.ndarray]:
 
 
 def _video(name: str) -> Iterator[np.ndarray]:
-  """Clips against those of the released code."""
+  """Compare clips with those of the released code."""
   folder = shared_data.path("golden", "video")
   stem, clip = _VIDEOS[name]
   with np.load(folder / clip) as f:

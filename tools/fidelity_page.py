@@ -1,4 +1,4 @@
-"""Writes docs/evidence/FIDELITY.md: every distance from the papers' own code.
+"""Write docs/evidence/FIDELITY.md: every distance from the papers' own code.
 
   python -m tools.fidelity_page            # measures the pixels anew, minutes
   python -m tools.fidelity_page --stored   # from what docs/evidence/fidelity.tsv holds
@@ -174,7 +174,7 @@ archives themselves.
 
 
 def main() -> None:
-  """Measures, unless told not to, and writes the page."""
+  """Measure, unless told not to, and write the page."""
   parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
   parser.add_argument(
     "--stored", action="store_true", help="Do not measure the pixels anew."
@@ -192,7 +192,7 @@ def main() -> None:
 
 
 def text(rows: Sequence[Row]) -> str:
-  """The page."""
+  """Return the page."""
   kinds: dict[str, list[Row]] = {}
   for row in rows:
     kinds.setdefault(row.kind, []).append(row)
@@ -284,14 +284,14 @@ def _of_drawn(row: Row) -> tuple[str, ...]:
 
 
 def _rate() -> str:
-  """`89 of 96`, as the tables beside the printed ones say."""
+  """Return `89 of 96`, as the tables with printed numbers say."""
   page = FILE.with_name("DETECTION_TABLES.md").read_text("utf-8")
   (rate,) = _RATE.findall(page)
   return rate
 
 
 def _parities() -> Iterator[tuple[str, ...]]:
-  """Kind -> how many were compared, the median distance and the largest."""
+  """Return kind -> the number compared, median and largest distance."""
   for kind in KINDS:
     numbers = [float(number) for number in _compared(kind).values()]
     middle = f"{statistics.median_high(numbers):.1e}"
@@ -299,7 +299,7 @@ def _parities() -> Iterator[tuple[str, ...]]:
 
 
 def _compared(kind: str) -> dict[str, str]:
-  """Model of a kind -> its parity, of those that were compared."""
+  """Return the parity of each compared model of a kind."""
   parities = cards.parities()
   return {
     name: match[0]
@@ -309,7 +309,7 @@ def _compared(kind: str) -> dict[str, str]:
 
 
 def _counts() -> dict[str, str]:
-  """What the page says of how many networks were compared."""
+  """Return the page's words on the number of compared networks."""
   compared = {name for kind in KINDS for name in _compared(kind)}
   small = [n for n in compared if cards.parities()[n][1].endswith(_SMALL)]
   return {

@@ -1,4 +1,4 @@
-"""Draws docs/front.jpg: corruptions beside a board, for the README's head.
+"""Draw docs/front.jpg: corruptions beside a board, for the README's head.
 
   python -m tools.front
 
@@ -22,14 +22,14 @@ _DPI, _QUALITY = 150, 82
 
 
 def main() -> None:
-  """Writes the picture."""
+  """Write the picture."""
   drawn().savefig(
     FILE, dpi=_DPI, facecolor="white", pil_kwargs={"quality": _QUALITY}
   )
 
 
 def drawn() -> figure.Figure:
-  """The strip on the left, the board on the right."""
+  """Draw the strip on the left and the board on the right."""
   whole = figure.Figure(figsize=(10, 3.3))
   left, right = whole.subfigures(1, 2, width_ratios=(5.4, 4.2))
   grid(left, *strip(np.asarray(gallery.scene().convert("RGB"))))
@@ -38,7 +38,7 @@ def drawn() -> figure.Figure:
 
 
 def board() -> list[tuple[str, float]]:
-  """(network, mCE in percent) of Table 1, best first."""
+  """Return (network, mCE in percent) of Table 1, best first."""
   rows = papers.rows("hendrycks2019")
   listed = [r for r in rows if r.table == "table1" and r.metric == "mce"]
   return sorted(
@@ -49,7 +49,7 @@ def board() -> list[tuple[str, float]]:
 def strip(
   image: np.ndarray, edition: str = "imagenet"
 ) -> tuple[list[list[np.ndarray]], Sequence[str], list[str]]:
-  """A picture under the corruptions: rows of pictures, their titles, their labels.
+  """Return a picture under the corruptions: rows of pictures, titles, labels.
 
   Args:
     image: uint8 `[h, w, 3]`.
@@ -75,7 +75,7 @@ def grid(
   across: Sequence[str] = (),
   down: Sequence[str] = (),
 ) -> None:
-  """Draws rows of pictures, close together.
+  """Draw rows of pictures, close together.
 
   Args:
     part: what to draw on.

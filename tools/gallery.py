@@ -1,4 +1,4 @@
-"""Draws docs/gallery.jpg: one picture under all 19 corruptions x 5.
+"""Draw docs/gallery.jpg: one picture under all 19 corruptions x 5.
 
   python tools/gallery.py [PICTURE]
 
@@ -19,7 +19,7 @@ _SHOWN_PX, _LABEL_PX, _GAP_PX = 112, 150, 4
 
 
 def scene(side: int = 896) -> Image.Image:
-  """A house, trees and a fence under a sky: edges, texture and flat areas."""
+  """Draw a house, trees and a fence under a sky: edges, texture and flat areas."""
   y = np.linspace(0, 1, side)[:, None, None]
   sky = (1 - y) * np.array([70, 130, 200]) + y * np.array([235, 225, 200])
   rng = np.random.default_rng(0)
@@ -66,7 +66,7 @@ def scene(side: int = 896) -> Image.Image:
 
 
 def draw(rows: Mapping[str, Sequence[np.ndarray]], out: pathlib.Path) -> None:
-  """Writes rows of pictures, each behind its name.
+  """Draw rows of pictures, each after its name.
 
   Args:
     rows: name -> uint8 `[H, W, 3]`, as many in each row or fewer.
@@ -85,13 +85,13 @@ def draw(rows: Mapping[str, Sequence[np.ndarray]], out: pathlib.Path) -> None:
 
 
 def shown() -> np.ndarray:
-  """The picture that was named, or the scene: uint8 `[224, 224, 3]`."""
+  """Return the named picture, or the scene: uint8 `[224, 224, 3]`."""
   picture = Image.open(sys.argv[1]) if sys.argv[1:] else scene()
   return np.asarray(picture.convert("RGB").resize((224, 224)))
 
 
 def main() -> None:
-  """Writes the picture."""
+  """Write the picture."""
   image, rows = shown(), {}
   for name in corruptions.names("all"):
     rows[name] = [image]

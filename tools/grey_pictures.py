@@ -20,7 +20,7 @@ _ENDINGS = (".jpg", ".jpeg", ".png", ".bmp", ".gif", ".tif", ".tiff", ".webp")
 
 
 def count(folder: str) -> dict[str, int]:
-  """`pictures`, `one channel`, and `R = G = B` of those of three.
+  """Count `pictures`, those of `one channel`, and those of three with `R = G = B`.
 
   Raises:
     UserError: no pictures, or one that cannot be read.
@@ -43,7 +43,7 @@ def count(folder: str) -> dict[str, int]:
 
 
 def words(counts: dict[str, int]) -> str:
-  """A line.
+  """Return a folder's counts in a line.
 
   >>> words({"pictures": 200, "one channel": 3, "R = G = B": 1})
   '4 of 200 pictures are grey, 2.0 %: 3 of one channel, 1 of three that are equal'
@@ -56,7 +56,7 @@ def words(counts: dict[str, int]) -> str:
 
 
 def main() -> None:
-  """Prints the line of each folder."""
+  """Print the line of each folder."""
   if len(sys.argv) < 2:
     sys.exit("Error: name a folder of pictures.")
   for folder in sys.argv[1:]:

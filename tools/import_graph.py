@@ -1,4 +1,4 @@
-"""Who imports whom in this repository, at any depth of a file.
+"""The imports between this repository's modules, at any depth of a file.
 
 A public name of `robust_tfds` counts as the module that it is loaded from. What only
 type checkers import (`if TYPE_CHECKING:`) does not count.
@@ -15,7 +15,7 @@ PACKAGES = ("robust_tfds", "eval", "models", "configs")
 
 @functools.cache
 def files(folders: tuple[str, ...] = PACKAGES) -> Mapping[str, pathlib.Path]:
-  """Module -> its file, relative to the repository."""
+  """Return module -> file, relative to the repository."""
   out = {}
   for folder in folders:
     for path in sorted((ROOT / folder).rglob("*.py")):
@@ -28,7 +28,7 @@ def files(folders: tuple[str, ...] = PACKAGES) -> Mapping[str, pathlib.Path]:
 
 @functools.cache
 def imports(source: str, *, top_level: bool = False) -> frozenset[str]:
-  """Names that a file imports, `a.b` for both `import` statements.
+  """Return the names that a file imports, `a.b` for both `import` statements.
 
   Args:
     source: Python text.
@@ -77,7 +77,7 @@ def _nodes(tree: ast.AST, top_level: bool) -> Iterator[ast.AST]:
 
 
 def module_of(name: str, known: Mapping[str, object]) -> str | None:
-  """The module that an imported name is, or is of; None: not of these."""
+  """Return the module of an imported name; None if it is not one of these."""
   if name in known:
     return name
   parent = name.rpartition(".")[0]
@@ -88,7 +88,7 @@ def module_of(name: str, known: Mapping[str, object]) -> str | None:
 def graph(
   folders: tuple[str, ...] = PACKAGES,
 ) -> Mapping[str, frozenset[str]]:
-  """Module -> the modules of these folders that it imports."""
+  """Return module -> the modules of these folders that it imports."""
   known = files(folders)
   out = {}
   for module, path in known.items():
@@ -99,7 +99,7 @@ def graph(
 
 
 def cycles(edges: Mapping[str, frozenset[str]]) -> list[list[str]]:
-  """Groups of nodes that reach each other, sorted."""
+  """Return groups of nodes that reach each other, sorted."""
   reach = {node: reachable(node, edges) for node in edges}
   groups = {
     frozenset(m for m in reach[node] if node in reach[m])
@@ -110,7 +110,7 @@ def cycles(edges: Mapping[str, frozenset[str]]) -> list[list[str]]:
 
 
 def reachable(start: str, edges: Mapping[str, frozenset[str]]) -> set[str]:
-  """The nodes that lie behind a node; itself only in a cycle."""
+  """Return the nodes reachable from a node; itself only in a cycle."""
   seen: set[str] = set()
   waiting = list(edges[start])
   while waiting:

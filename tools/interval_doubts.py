@@ -14,7 +14,7 @@ _HALF_DIGIT = 0.0005 + 1e-9
 
 
 def check(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
-  """Rows whose interval is of no whole number of right anchors.
+  """Yield doubts about rows whose interval fits no whole number of right anchors.
 
   A table none of whose intervals fits is one doubt.
 
@@ -47,14 +47,14 @@ def check(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
 
 
 def fits(row: PrintedRow, n: int) -> bool:
-  """Whether some whole number of n prints as the share and as its interval."""
+  """Return whether a whole number of n prints as the share and its interval."""
   return bool((_off(row, n) <= _HALF_DIGIT).all(-1).any())
 
 
 def _with_intervals(
   rows: Sequence[PrintedRow], anchors: Mapping[str, int]
 ) -> Iterator[tuple[PrintedRow, int]]:
-  """Rows with an interval, and of how many anchors they are."""
+  """Return rows with an interval, and their number of anchors."""
   own = {
     (r.table, r.name): round(r.value) for r in rows if r.metric == "anchors"
   }
@@ -64,19 +64,19 @@ def _with_intervals(
 
 
 def _candidates(row: PrintedRow, n: int) -> np.ndarray:
-  """Whole numbers of right anchors that print as the share."""
+  """Return the whole numbers of right anchors that print as the share."""
   right = np.arange(n + 1)
   return right[np.abs(right / n - row.value) <= _HALF_DIGIT]
 
 
 def _off(row: PrintedRow, n: int) -> np.ndarray:
-  """How far each candidate's exact interval is from the printed one: `[C, 2]`."""
+  """Return distances of candidates' exact intervals to the printed one: `[C, 2]`."""
   lo, hi = intervals.clopper_pearson(_candidates(row, n), n)
   return np.abs(np.stack([lo - row.lo, hi - row.hi], axis=-1))
 
 
 def _exact(row: PrintedRow, n: int) -> tuple[int, float, float]:
-  """How many anchors are right, as the print has it nearest, and their interval."""
+  """Return the number of right anchors nearest to the print, and its interval."""
   off = _off(row, n)
   nearest = np.lexsort([off.max(-1), (off > _HALF_DIGIT).sum(-1)])[0]
   right = int(_candidates(row, n)[nearest])

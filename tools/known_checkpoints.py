@@ -1,4 +1,4 @@
-"""Writes what torchvision and timm say of their own checkpoints.
+"""Write the tables of torchvision's and timm's checkpoints.
 
   python -m tools.known_checkpoints
 
@@ -86,7 +86,7 @@ _OTHER_NETWORK = ("inception_v3",)
 
 
 def torchvision_rows() -> Iterator[dict[str, str]]:
-  """A row for each of torchvision's weights."""
+  """Return a row for each of torchvision's weights."""
   from torchvision import models as library
 
   for builder in library.list_models():
@@ -105,7 +105,7 @@ def _torchvision_row(builder: str, weights: Any) -> dict[str, str]:
   data = next(v for k, v in _DATA.items() if weights.name.startswith(k))
   if "SWAG" in weights.name:
     data = f"swag, {data}"
-  preprocessing = _of_presets(weights.transforms)
+  preprocessing = _preset_columns(weights.transforms)
   if builder in _TRANSFORMS_INPUT:
     preprocessing |= {"mean": _triple(_HALF), "std": _triple(_HALF)}
   side = preprocessing.get("input_px", "")
@@ -128,7 +128,7 @@ def _torchvision_row(builder: str, weights: Any) -> dict[str, str]:
 
 
 def _licence(meta: Mapping[str, Any]) -> str:
-  """What the enum says: SWAG's alone say something."""
+  """Return the licence of an enum's weights; only SWAG's have one."""
   address = meta.get("license", "")
   return "CC-BY-NC-4.0" if "SWAG" in address else address
 
@@ -137,8 +137,8 @@ def _share(percent: float | None) -> str:
   return "" if percent is None else f"{percent / 100:.5f}"
 
 
-def _of_presets(transforms: Any) -> dict[str, str]:
-  """Preprocessing of a classifier of pictures; nothing of other kinds."""
+def _preset_columns(transforms: Any) -> dict[str, str]:
+  """Return the preprocessing of an image classifier; empty for other kinds."""
   preset = transforms()
   if type(preset).__name__ != "ImageClassification":
     return {}
@@ -159,7 +159,7 @@ def _triple(values: Iterable[float]) -> str:
 
 
 def timm_rows() -> Iterator[dict[str, str]]:
-  """A row for each of timm's checkpoints with a network of ours."""
+  """Return a row for each of timm's checkpoints with a network of ours."""
   import timm
 
   for name in timm.list_pretrained():
@@ -202,7 +202,7 @@ def _of_timm(facts: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _ours(package: str, network: str) -> list[str]:
-  """Our models that hold a package's network."""
+  """Return our models of a package's network."""
   oracle = f"{package}:{network}"
   named = [
     name
@@ -220,13 +220,13 @@ def _ours(package: str, network: str) -> list[str]:
       alike
       for name in named
       if name in models.names()
-      for alike in _with_same_network(name)
+      for alike in _network_siblings(name)
     }
   )
 
 
 def _has_timms_names(model: str) -> bool:
-  """Whether a model's family says how timm calls its arrays."""
+  """Return whether a model's family knows timm's names of its arrays."""
   if model not in models.names():
     return False
   styles = catalogue.family_of(model).checkpoints
@@ -234,14 +234,14 @@ def _has_timms_names(model: str) -> bool:
 
 
 def _takes(model: str, side: str) -> bool:
-  """Whether a model takes pictures of a side in px, or side is empty."""
+  """Return whether a model takes pictures of a side in px; true without a side."""
   fixed = catalogue.network(model).spec.fixed_px
   return not side or fixed in (None, int(side))
 
 
 @functools.cache
 def _fits(model: str, architecture: str) -> bool:
-  """Whether timm's arrays, which need not be drawn for it, are a model's."""
+  """Return whether timm's arrays fit a model; they need no values for that."""
   import timm
   import torch
 
@@ -261,28 +261,28 @@ def _fits(model: str, architecture: str) -> bool:
   return True
 
 
-def _with_same_network(name: str) -> Iterator[str]:
-  """A model, and those of its family with the same options for the same pictures."""
+def _network_siblings(name: str) -> Iterator[str]:
+  """Return a model, and those of its family with its options and input size."""
   family = catalogue.family_of(name)
   like = family.variants[name]
   for other, variant in family.variants.items():
-    same = _at_test(variant.options) == _at_test(like.options)
+    same = _test_options(variant.options) == _test_options(like.options)
     if same and _input_px(variant.spec) == _input_px(like.spec):
       yield other
 
 
-def _at_test(options: Mapping[str, Any]) -> dict[str, Any]:
-  """Without the rates that nothing but training draws by."""
+def _test_options(options: Mapping[str, Any]) -> dict[str, Any]:
+  """Return options without rates that only training uses."""
   return {k: v for k, v in options.items() if not k.startswith("drop")}
 
 
 def _input_px(spec: Any) -> int | None:
-  """The side of what a network is shown; None of detectors."""
+  """Return the input side of a network; None for detectors."""
   return getattr(spec, "input_px", None)
 
 
 def write(table: str, rows: Iterable[Mapping[str, str]]) -> None:
-  """Writes a table beside `models/convert/known/__init__.py`."""
+  """Write a table beside `models/convert/known/__init__.py`."""
   path = _FOLDER / f"{table}.csv"
   with path.open("w", encoding="utf-8", newline="") as file:
     writer = csv.DictWriter(
@@ -293,7 +293,7 @@ def write(table: str, rows: Iterable[Mapping[str, str]]) -> None:
 
 
 def main() -> None:
-  """Writes both tables."""
+  """Write both tables."""
   write("torchvision", list(torchvision_rows()))
   write("timm", list(timm_rows()))
 

@@ -1,4 +1,4 @@
-"""Makes the dummy data of the builders' tests: small synthetic pictures.
+"""Make the dummy data of the builders' tests: small synthetic pictures.
 
   python -m tools.make_dummy_data
 
@@ -17,14 +17,14 @@ _SIZES_PX = ((64, 48), (48, 64), (40, 40))  # width, height
 
 
 def picture(seed: int, size: tuple[int, int]) -> Image.Image:
-  """A smooth colour field."""
+  """Return a smooth colour field."""
   rng = np.random.default_rng(seed)
   small = rng.integers(0, 256, (4, 4, 3), np.uint8)
   return Image.fromarray(small).resize(size, Image.Resampling.BICUBIC)
 
 
 def main() -> None:
-  """Writes the files."""
+  """Write the files."""
   folder = _ROOT / "imagenet_c" / "dummy_data"
   wnids = imagenet.wnids()
   folder.mkdir(parents=True, exist_ok=True)

@@ -1,4 +1,4 @@
-"""Runs the notebooks, each in an empty folder, and keeps what they show.
+"""Run the notebooks, each in an empty folder, and store their output.
 
   python tools/notebooks.py [--out=FOLDER] [NAME.ipynb ...]
 
@@ -30,7 +30,7 @@ _WIDTH_PX, _QUALITY = 800, 80
 
 
 def badge(name: str) -> str:
-  """A notebook's badge: at the Repository of pyproject.toml, where it has one.
+  """Return a notebook's badge, with the Repository of pyproject.toml if it has one.
 
   Without one it opens Colab's list of GitHub's notebooks, and says what to do.
   """
@@ -46,7 +46,7 @@ def badge(name: str) -> str:
 
 
 def executed(path: pathlib.Path) -> nbformat.NotebookNode:
-  """A notebook with what its cells show.
+  """Return a notebook with the output of its cells.
 
   Raises:
     CellExecutionError: a cell failed.
@@ -68,7 +68,7 @@ def executed(path: pathlib.Path) -> nbformat.NotebookNode:
 
 
 def _shrink(shown: dict[str, str]) -> None:
-  """Puts a small JPEG in a PNG's place."""
+  """Replace a PNG by a small JPEG."""
   if png := shown.pop("image/png", ""):
     image = Image.open(io.BytesIO(base64.b64decode(png))).convert("RGB")
     image.thumbnail((_WIDTH_PX, 10 * _WIDTH_PX))
@@ -77,7 +77,7 @@ def _shrink(shown: dict[str, str]) -> None:
 
 
 def main() -> None:
-  """Runs those that are named, else all."""
+  """Run the named notebooks, or all."""
   parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
   parser.add_argument("names", nargs="*")
   parser.add_argument("--out", type=pathlib.Path, default=FOLDER)

@@ -1,4 +1,4 @@
-"""Writes which printed numbers do not fit other printed numbers.
+"""Write which printed numbers contradict other printed numbers.
 
   python -m tools.printed_doubts
 
@@ -40,15 +40,15 @@ _PARTS = ("p", "mpc", "rpc")
 
 
 def main() -> None:
-  """Writes a file for each paper."""
+  """Write a file for each paper."""
   for paper in printed_rows.names():
     doubt_lib.path(paper).write_text(text(paper), "utf-8")
 
 
 def text(paper: str) -> str:
-  """A paper's doubts as their file says them."""
+  """Return a paper's doubts as the text of their file."""
   lines = [doubt_lib.COLUMNS]
-  for number, doubt in enumerate(of_paper(paper), 1):
+  for number, doubt in enumerate(paper_doubts(paper), 1):
     words = doubt.subject, doubt.words, doubt.kind
     used = doubt.used or [(None,) * 3] * len(doubt.rows)
     for row, better in zip(doubt.rows, used, strict=True):
@@ -59,8 +59,8 @@ def text(paper: str) -> str:
   return "".join("\t".join(cells).rstrip("\t") + "\n" for cells in lines)
 
 
-def of_paper(paper: str) -> list[Doubt]:
-  """What every check says of a paper's numbers, in the order of its tables."""
+def paper_doubts(paper: str) -> list[Doubt]:
+  """Return all doubts about a paper's numbers, in the order of its tables."""
   rows = printed_rows.paper_rows(paper)
   out = [
     *_means(rows),
@@ -80,7 +80,7 @@ def of_paper(paper: str) -> list[Doubt]:
 
 
 def _lines(rows: Iterable[PrintedRow]) -> Iterator[dict[str, list[PrintedRow]]]:
-  """Metric -> rows, of every line of every table."""
+  """Yield metric -> rows of every line of every table."""
   lines: dict[tuple[str, int], dict[str, list[PrintedRow]]] = {}
   for row in rows:
     line = lines.setdefault((row.table, row.line), {})
@@ -89,7 +89,7 @@ def _lines(rows: Iterable[PrintedRow]) -> Iterator[dict[str, list[PrintedRow]]]:
 
 
 def _means(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
-  """mCE, mFR, mT5D against the mean of what stands beside them."""
+  """Compare mCE, mFR and mT5D with the means of their parts."""
   for line in _lines(rows):
     for mean, part in _MEANS.items():
       if mean in line and part in line:
@@ -103,7 +103,7 @@ def _mean(
   better: Mapping[PrintedRow, float] | None = None,
   also: Sequence[PrintedRow] = (),
 ) -> Iterator[Doubt]:
-  """Of a mean that is not that of its parts.
+  """Yield the doubt about a mean that differs from the mean of its parts.
 
   Args:
     mean: the printed mean.
@@ -115,10 +115,10 @@ def _mean(
   ours = statistics.fmean(p.value for p in parts)
   allowed = (mean.digit + max(p.digit for p in parts)) / 2
   if abs(ours - mean.value) > allowed + _EPSILON:
-    words = f"the mean of its {len(parts)} {noun} is {_as(mean, ours)}"
+    words = f"the mean of its {len(parts)} {noun} is {_text(mean, ours)}"
     used = statistics.fmean((better or {}).get(p, p.value) for p in parts)
     if abs(used - ours) > _EPSILON:
-      words += f" ({_as(mean, used)} of those that are used)"
+      words += f" ({_text(mean, used)} of those that are used)"
     same = mean, *also
     yield _recomputed(
       "mean", same, f"{words}, printed {mean.text}", [used] * len(same)
@@ -128,17 +128,17 @@ def _mean(
 def _recomputed(
   kind: str, rows: Sequence[PrintedRow], words: str, used: Sequence[float]
 ) -> Doubt:
-  """Of numbers whose place others take."""
+  """Return the doubt about numbers that are replaced by recomputed ones."""
   of_rows = tuple((value, None, None) for value in used)
   return Doubt(tuple(rows), words, kind, used=of_rows)
 
 
 def _groups(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
-  """A group's row against its perturbations', the mean against the groups'.
+  """Compare groups' rows with their perturbations', and the mean with the groups'.
 
   The groups come first: a mean is recomputed from those that are used.
   """
-  groups = list(_of_perturbations(rows))
+  groups = list(_perturbation_means(rows))
   used = ((r, v) for d in groups for r, (v, *_) in zip(d.rows, d.used))
   better = {row: value for row, value in used if value is not None}
   yield from groups
@@ -152,8 +152,8 @@ def _groups(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
         yield from _mean(whole[0], parts, "groups", better)
 
 
-def _of_perturbations(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
-  """Groups' means, also where another table prints the same number."""
+def _perturbation_means(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
+  """Yield doubts about groups' means, also if another table prints the same number."""
   family = conditions.VIDEOS
   prints: dict[tuple, list[PrintedRow]] = {}
   for row in rows:
@@ -173,7 +173,7 @@ def _of_perturbations(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
 
 
 def _drops(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
-  """A printed drop against the difference of what it is the drop of."""
+  """Compare printed drops with the differences of their terms."""
   for line in _lines(rows):
     for drop, before, after in _DROPS:
       if before not in line:
@@ -185,13 +185,13 @@ def _drops(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
         first, second = by_name[1][name], by_name[2][name]
         ours = first.value - second.value
         if abs(ours - row.value) > row.digit / 2 + _EPSILON:
-          words = f"{first.text} - {second.text} = {_as(row, ours)}"
+          words = f"{first.text} - {second.text} = {_text(row, ours)}"
           words += f", printed {row.text}"
           yield _recomputed("difference", [row], words, [ours])
 
 
 def _twice(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
-  """A number that stands in two places in two ways."""
+  """Yield doubts about numbers printed differently in two places."""
   places: dict[tuple, list[PrintedRow]] = {}
   for row in rows:
     if row.whole or row.metric in {m for m, *_ in _DROPS}:
@@ -208,16 +208,16 @@ def _twice(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
         by_text.setdefault(row.text, {})[row.where] = None
       words = "; ".join(f"{t} in {', '.join(w)}" for t, w in by_text.items())
       subject = ", ".join(filter(None, key[1:]))
-      yield _of_prints(same, words, subject, rows)
+      yield _print_doubt(same, words, subject, rows)
 
 
-def _of_prints(
+def _print_doubt(
   same: Sequence[PrintedRow],
   words: str,
   subject: str,
   rows: Sequence[PrintedRow],
 ) -> Doubt:
-  """Two prints of a number: where one is of perturbations, their mean is used."""
+  """Return the doubt about two prints; the mean of perturbations is used if printed."""
   measure, _, group = same[0].metric.partition("/")
   lines = {(r.table, r.line) for r in same}
   parts = [
@@ -236,14 +236,14 @@ def _of_prints(
 
 
 def _conflict(first: PrintedRow, second: PrintedRow) -> bool:
-  """Whether two prints of a number are no roundings of one number."""
+  """Return whether two prints cannot be roundings of one number."""
   allowed = (first.digit + second.digit) / 2
   differ = abs(first.value - second.value) > allowed - _EPSILON
   return differ and first.text != second.text
 
 
 def _testbed(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
-  """Tables 5 and 6 against the authors' testbed, where both have a network."""
+  """Compare Tables 5 and 6 with the authors' testbed, for networks of both."""
   for table, beside in ((_VID, "testbed_vid"), (_YTBB, "testbed_ytbb")):
     counted = {(r.network, r.metric): r for r in rows if r.table == beside}
     for row in rows:
@@ -251,12 +251,12 @@ def _testbed(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
       if row.table == table and row.model and other:
         if abs(row.value - other.value) > row.digit / 2 + _EPSILON:
           words = f"the testbed has {other.text} of {other.whole:,} anchors,"
-          words += f" {_as(row, other.value)}, printed {row.text}"
+          words += f" {_text(row, other.value)}, printed {row.text}"
           yield _recomputed("count", [row], words, [other.value])
 
 
 def _medians(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
-  """The abstract's median drops against those of Tables 5 and 6."""
+  """Compare the abstract's median drops with those of Tables 5 and 6."""
   for row in rows:
     if row.metric == "median_drop":
       drops = [
@@ -266,12 +266,12 @@ def _medians(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
       ]
       ours = statistics.median(d.value for d in drops)
       if abs(ours - row.value) > row.digit / 2 + _EPSILON:
-        words = f"the median of {drops[0].where} is {_as(row, ours)}, printed"
+        words = f"the median of {drops[0].where} is {_text(row, ours)}, printed"
         yield _recomputed("median", [row], f"{words} {row.text}", [ours])
 
 
 def _accuracies() -> Iterator[Doubt]:
-  """Networks whose rows imply no one accuracy on clean videos."""
+  """Yield doubts about networks whose rows imply no single clean accuracy."""
   gammas = {}
   for dataset, table in derived.TABLES.items():
     for label, measures in derived.gammas(table).items():
@@ -289,7 +289,7 @@ def _accuracies() -> Iterator[Doubt]:
 
 
 def _raw(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
-  """P, mPC and rPC against the authors' raw results."""
+  """Compare P, mPC and rPC with the authors' raw results."""
   for line in _lines(rows):
     for prefix in ("", "segm/"):
       parts = {p: line[prefix + p][0] for p in _PARTS if prefix + p in line}
@@ -298,20 +298,20 @@ def _raw(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
         first.datasets[0], first.model, f"{prefix}p"
       )
       if cells:
-        yield from _of_file(parts, raw_results.summary(cells))
+        yield from _file_doubts(parts, raw_results.summary(cells))
 
 
-def _of_file(
+def _file_doubts(
   parts: Mapping[str, PrintedRow], ours: Mapping[str, float]
 ) -> Iterator[Doubt]:
-  """The numbers of a line that do not round to what its file gives."""
+  """Yield the doubt about a line's numbers that do not follow from its file."""
   off = [
     (row, ours[part])
     for part, row in parts.items()
     if abs(ours[part] - row.value) > row.digit / 2 + _EPSILON
   ]
   if off:
-    given = ", ".join(f"{r.metric} {_as(r, v)}" for r, v in off)
+    given = ", ".join(f"{r.metric} {_text(r, v)}" for r, v in off)
     texts = ", ".join(r.text for r, _ in off)
     words = f"the file {off[0][0].model} gives {given}, printed {texts}"
     note = f"; {off[0][0].note}" if off[0][0].note else ""
@@ -319,7 +319,7 @@ def _of_file(
 
 
 def _named(paper: str, rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
-  """Those that `paper.json` lists."""
+  """Yield the doubts that `paper.json` lists."""
   for doubt in printed_rows.facts(paper).get("doubts", ()):
     concerned = tuple(r for r in rows if _matches(r, doubt))
     fields = (doubt.get(f) for f in ("network", "metric", "name"))
@@ -339,8 +339,8 @@ def _matches(row: PrintedRow, doubt: Mapping[str, str]) -> bool:
   )
 
 
-def _as(row: PrintedRow, value: float) -> str:
-  """A value in the unit and with one digit more than a row is printed."""
+def _text(row: PrintedRow, value: float) -> str:
+  """Return a value in the row's unit, with one digit more."""
   places = max(2, len(row.text.partition(".")[2]) + 1)
   percent = round(float(row.text) / row.value) == 100 if row.value else False
   return f"{100 * value if percent else value:.{places}f}"

@@ -1,4 +1,4 @@
-"""Writes docs/evidence/PRINTED_NUMBERS.md: what the papers print, and what is doubtful.
+"""Write docs/evidence/PRINTED_NUMBERS.md: what the papers print, and what is doubtful.
 
   python -m tools.printed_page
 
@@ -47,12 +47,12 @@ one says so. Tables that redraw a printed one show it as it is printed, with a d
 
 
 def main() -> None:
-  """Writes the page."""
+  """Write the page."""
   FILE.write_text(text(), "utf-8")
 
 
 def text() -> str:
-  """The page."""
+  """Return the page."""
   parts = [_HEAD, *_tables(), _PROTOCOLS, *_protocols(), _DOUBTS]
   kinds = doubt_lib.kinds().items()
   parts += [f"| {kind} | {used} | {why} |\n" for kind, (used, why) in kinds]

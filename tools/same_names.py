@@ -1,4 +1,4 @@
-"""One name of what the tables of a paper call by several."""
+"""Single names for what a paper's tables call by several."""
 
 from eval.papers import raw_results
 from eval.papers.printed_rows import PrintedRow
@@ -33,7 +33,7 @@ _WHOLE = ("", "reviewed", "all")  # conditions of the whole reviewed set
 
 
 def network(row: PrintedRow, dataset: str) -> str:
-  """One name of a row's network through the tables of its paper.
+  """Return one name of a row's network in all tables of its paper.
 
   Args:
     row: of a table.
@@ -48,7 +48,7 @@ def network(row: PrintedRow, dataset: str) -> str:
 
 
 def condition(row: PrintedRow) -> str:
-  """One name of a row's condition through the tables of its paper."""
+  """Return one name of a row's condition in all tables of its paper."""
   if row.paper == interval_doubts.PAPER:
     # `all` of Table 4 are frames that nobody reviewed, of Table 7 all reviewed.
     whole = _WHOLE if row.table != "table4" else _WHOLE[:2]

@@ -1,4 +1,4 @@
-"""Writes what docs/TRAINING.md says of measured trainings: docs/training/*.tsv.
+"""Write the measured trainings (docs/training/*.tsv) into docs/TRAINING.md.
 
   python -m tools.training_page                # from the stored tables
   python -m tools.training_page --workdir=DIR  # first measure what is missing

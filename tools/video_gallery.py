@@ -1,4 +1,4 @@
-"""Draws docs/video_gallery.jpg: a clip under all 18 video perturbations.
+"""Draw docs/video_gallery.jpg: a clip under all 18 video perturbations.
 
   python tools/video_gallery.py [CLIP.npz [PICTURE]]
 
@@ -24,7 +24,7 @@ _WIDE_PX, _HIGH_PX, _LABEL_PX, _GAP_PX = 92, 69, 150, 3
 
 
 def clip() -> np.ndarray:
-  """64 frames of 240x320 px: a pan over the scene, each with its number."""
+  """Return 64 frames of 240x320 px: a pan over the scene, each with its number."""
   picture = gallery.scene(1792).resize((448, 448), Image.Resampling.LANCZOS)
   frames = []
   for i in range(_FRAMES):
@@ -38,7 +38,7 @@ def clip() -> np.ndarray:
 
 
 def main() -> None:
-  """Writes the picture."""
+  """Write the picture."""
   video = np.load(sys.argv[1])["clip"] if sys.argv[1:] else clip()
   names = ("clean", *corruptions.video_names())
   row_px = _HIGH_PX + _GAP_PX

@@ -100,10 +100,10 @@ def _move(name: Annotation, offset: _Offset) -> Bbox:
   return Text.get_window_extent(name).expanded(_MARGIN, _MARGIN)
 
 
-def _overlap(box: Bbox, others: Iterable[Bbox]) -> float:
+def _overlap(box: Bbox, boxes: Iterable[Bbox]) -> float:
   """Return the area that a box shares with others, in square pixels."""
   total = 0.0
-  for other in others:
+  for other in boxes:
     width = min(box.x1, other.x1) - max(box.x0, other.x0)
     height = min(box.y1, other.y1) - max(box.y0, other.y0)
     total += max(width, 0.0) * max(height, 0.0)

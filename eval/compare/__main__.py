@@ -3,7 +3,6 @@
   robust-tfds compare /runs/augmix /runs/plain --out=/tmp/compared
   robust-tfds compare RUN RUN --out=DIR --models=A,B   # A of the first run
   robust-tfds compare RUN [RUN ...] --reference=RUN --out=DIR   # natural sets
-  robust-tfds compare RUN RUN [RUN ...] --splits --out=DIR      # mean over splits
 
 A RUN is a workdir of `run` or `score`, or a submission; shards of one run are
 separated by commas. Without --models equal labels are paired, or the only model
@@ -27,10 +26,6 @@ With --reference, runs over natural sets (docs/OWN_DATA.md) are compared with
 runs of the same models over ImageNet's validation pictures of the same classes:
 both accuracies, the drop with its interval, and from three models on each one's
 distance above their line. The output is natural.csv and natural.md.
-
-With --splits, runs over the splits of one data set (`test`, `test_2`, `test_3`
-of UCF101-P and HMDB51-P) are averaged: each split's numbers, their mean, and
-its interval. The output is splits.csv and splits.md.
 """
 
 from collections.abc import Sequence
@@ -49,43 +44,35 @@ def define_flags() -> None:
   flags.DEFINE_string(
     "models",
     "",
-    "A,B: model A of the first run, B of the second; default: equal labels, or the"
-    " only model of each.",
+    "A,B: model A of the first run, B of the second. Default: models with equal"
+    " labels, or the only model of each run.",
   )
   flags.DEFINE_string(
     "reference",
     "",
-    "Runs that natural sets are held against, with commas between them; default:"
-    " none, two runs are compared.",
-  )
-  flags.DEFINE_bool(
-    "splits", False, "Averages runs over the splits of one data set."
+    "Runs over ImageNet's pictures to compare natural sets with, separated by"
+    " commas. Default: none; two runs are compared.",
   )
 
 
 def main(argv: Sequence[str]) -> None:
   """Compare the two named runs."""
-  from eval.compare import natural, runs, splits
+  from eval.compare import natural, runs
   from eval.compare.pairs import compare, tables
 
   settings = flags.FLAGS
+  out = paths.parse(settings.out, "--out")
   if settings.reference:
-    held = runs.read(settings.reference.split(","))
-    ours, out = runs.read(argv[1:]), paths.parse(settings.out, "--out")
-    runs.check_outside([*ours, *held], out=out)
-    print(natural.write(natural.lines(ours, held), out))
-    return
-  if settings.splits:
-    ours, out = runs.read(argv[1:]), paths.parse(settings.out, "--out")
-    runs.check_outside(ours, out=out)
-    print(splits.write(splits.means(ours), out))
+    references = runs.read(settings.reference.split(","))
+    natural_runs = runs.read(argv[1:])
+    runs.check_outside([*natural_runs, *references], out=out)
+    print(natural.write(natural.lines(natural_runs, references), out))
     return
   if len(argv) != 3:
     raise errors.UserError(
-      f"Two runs are compared, got {len(argv) - 1}: robust-tfds compare RUN"
-      " RUN --out=DIR."
+      f"Got {len(argv) - 1} runs, expected two: robust-tfds compare RUN RUN"
+      " --out=DIR."
     )
-  out = paths.parse(settings.out, "--out")
   both = runs.read_pair(argv[1], argv[2])
   runs.check_outside(both, out=out)
   print(tables.write(compare.runs(*both, settings.models), out))

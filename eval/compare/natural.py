@@ -110,11 +110,11 @@ def correlation(
   return float(np.corrcoef(a, b)[0, 1]) * overlap
 
 
-def _right(one: Scored, metric: str) -> dict[str, float]:
+def _right(model: Scored, metric: str) -> dict[str, float]:
   """Return, for each picture, the share of conditions under which its class is
   right.
   """
-  side, common = one.side, conditions.PICTURES.names("common")
+  side, common = model.side, conditions.PICTURES.names("common")
   at = [
     c for c in side.cells if (c.clean if metric == _CLEAN else c.name in common)
   ]
@@ -136,11 +136,11 @@ def lines(runs: Sequence[Run], references: Sequence[Run]) -> list[Line]:
     UserError: a run over another set, a model without a reference, or with a
       reference whose facts of the data differ.
   """
-  known = scores.of_runs(references)
+  scored_references = scores.score_runs(references)
   out = [
     line
-    for one in scores.of_runs(runs)
-    for line in _of_model(one, _reference(one, known))
+    for model in scores.score_runs(runs)
+    for line in _model_lines(model, _reference(model, scored_references))
   ]
   points: dict[tuple, dict] = collections.defaultdict(dict)
   for line in out:
@@ -148,65 +148,65 @@ def lines(runs: Sequence[Run], references: Sequence[Run]) -> list[Line]:
   return [_above(line, points[line.of[0], line.of[2]]) for line in out]
 
 
-def _row(one: Scored) -> natural_sets.Row:
-  row = natural_sets.row_of_set(one.side.dataset)
+def _row(model: Scored) -> natural_sets.Row:
+  row = natural_sets.row_of_set(model.side.dataset)
   if row is None:
     raise errors.UserError(
-      f"{one.side.run.name}: {one.side.dataset} is no natural set, expected one"
+      f"{model.side.run.name}: {model.side.dataset} is no natural set, expected one"
       f" of {', '.join(natural_sets.rows())}."
     )
   return row
 
 
-def _reference(one: Scored, known: Sequence[Scored]) -> Scored:
+def _reference(model: Scored, references: Sequence[Scored]) -> Scored:
   """Return the same model on the reference of a set."""
-  row = _row(one)
+  row = _row(model)
   held = [f"{row.name}_{natural_sets.REFERENCE}"]
   held += [_IMAGENET] * (row.classes == natural_sets.ALL)
-  for other in known:
-    if other.side.dataset in held and _mark(other) == _mark(one):
-      _check_facts(one, other)
-      return other
+  for reference in references:
+    if reference.side.dataset in held and _mark(reference) == _mark(model):
+      _check_facts(model, reference)
+      return reference
   raise errors.UserError(
-    f"--reference: no run of {one.side.model}, the same model, over"
+    f"--reference: no run of {model.side.model}, the same model, over"
     f" {' or '.join(held)}: run it on {row.name}/{natural_sets.REFERENCE}, with"
     " ImageNet's validation pictures in manual_dir."
   )
 
 
-def _mark(one: Scored) -> str:
+def _mark(model: Scored) -> str:
   """Return the identity of a model; functions without a name have their label."""
-  facts = one.entry.model_facts
-  of = (facts.get("weights"), facts.get("name") or one.side.model)
-  return json.dumps([*of, facts.get("source")], sort_keys=True)
+  facts = model.entry.model_facts
+  identity = (facts.get("weights"), facts.get("name") or model.side.model)
+  return json.dumps([*identity, facts.get("source")], sort_keys=True)
 
 
-def _check_facts(one: Scored, other: Scored) -> None:
+def _check_facts(model: Scored, reference: Scored) -> None:
   for fact in _ALIKE:
-    ours, theirs = (side.entry.data.get(fact) for side in (one, other))
+    ours, theirs = (side.entry.data.get(fact) for side in (model, reference))
     if ours != theirs:
       raise errors.UserError(
-        f"--reference: {fact} is {theirs} in {other.side.run.name}, and {ours} in"
-        f" {one.side.run.name}: a drop would be of both the pictures and this."
+        f"--reference: {fact} is {theirs} in {reference.side.run.name}, and {ours} in"
+        f" {model.side.run.name}: the drop would mix both changes."
         f" Run one again with the other's {fact}."
       )
 
 
-def _of_model(one: Scored, other: Scored) -> list[Line]:
+def _model_lines(model: Scored, reference: Scored) -> list[Line]:
   """Return the errors that both have, over the same conditions."""
   out = []
   for metric in _METRICS:
-    pair = [_accuracy(each.entry.number(metric)) for each in (one, other)]
-    same_cells = set(one.side.cells) == set(other.side.cells)
+    pair = [_accuracy(each.entry.number(metric)) for each in (model, reference)]
+    same_cells = set(model.side.cells) == set(reference.side.cells)
     if None in pair or not (metric == _CLEAN or same_cells):
       continue
-    natural, reference = (number for number in pair if number)
+    natural, clean = (number for number in pair if number)
     alike = 0.0
-    if _row(one).several:  # the same pictures
-      alike = correlation(_right(other, metric), _right(one, metric))
-    difference = drop(reference, natural, alike)
-    of = (one.side.dataset, one.side.model, metric)
-    out.append(Line(of, _mark(one), (natural, reference, difference)))
+    if _row(model).several:  # the same pictures
+      alike = correlation(_right(reference, metric), _right(model, metric))
+    difference = drop(clean, natural, alike)
+    of = (model.side.dataset, model.side.model, metric)
+    out.append(Line(of, _mark(model), (natural, clean, difference)))
   return out
 
 
@@ -232,11 +232,11 @@ def _above(line: Line, points: Mapping[str, tuple[float, float]]) -> Line:
   return dataclasses.replace(line, numbers=(*line.numbers, above))
 
 
-def write(listed: Sequence[Line], folder: epath.Path) -> str:
+def write(lines: Sequence[Line], folder: epath.Path) -> str:
   """Write natural.csv and natural.md; gives the Markdown."""
   rows = [
     [*line.of, *(v for n in line.numbers for v in (n.value, n.lo, n.hi))]
-    for line in listed
+    for line in lines
   ]
   shown = [
     [
@@ -248,12 +248,12 @@ def write(listed: Sequence[Line], folder: epath.Path) -> str:
         for n in line.numbers
       ),
     ]
-    for line in listed
+    for line in lines
   ]
-  notes = dict.fromkeys(line.note for line in listed if line.note)
+  notes = dict.fromkeys(line.note for line in lines if line.note)
   table = markdown.table((*_OF_LINE, *_NUMBERS), shown, "lllr")
   text = "\n\n".join([table, *map(markdown.escape, notes)]) + "\n"
-  whole = [[*row, line.note] for row, line in zip(rows, listed, strict=True)]
+  whole = [[*row, line.note] for row, line in zip(rows, lines, strict=True)]
   with disk.writing(folder):
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "natural.csv").write_text(csv_text.text(HEADER, whole), "utf-8")

@@ -16,8 +16,8 @@ from etils import epath
 
 from eval.cells.files import config_file, scored_folder
 from eval.cells.workdir import ReadWorkdir
-from eval.compare.boards import aside as aside_lib
-from eval.compare.boards.aside import Aside
+from eval.compare.boards import exclusions
+from eval.compare.boards.exclusions import Exclusion
 from eval.readers import base
 from eval.readers.base import Run
 from eval.readers.workdir import WorkdirReader
@@ -29,27 +29,29 @@ from robust_tfds.storage import paths as paths_lib
 _Group = tuple[dict[str, Any], set, list[epath.Path]]
 
 
-def read(runs: Sequence[str], aside: list[Aside] | None = None) -> list[Run]:
+def read(
+  runs: Sequence[str], excluded: list[Exclusion] | None = None
+) -> list[Run]:
   """Return runs in the order of their first folders.
 
   Args:
-    aside: collects the runs that are missing, cannot be read or have no
+    excluded: collects the runs that are missing, cannot be read or have no
       finished cell; None: they are refused.
 
   Raises:
-    UserError: no run, or one that is named twice; and see `aside`; the message
+    UserError: no run, or one that is named twice; and see `excluded`; the message
       names the folder.
   """
   if not runs:
     raise errors.UserError(
       "No RUN is named: give folders of robust-tfds run or score, or submissions."
     )
-  joined = _joined(_folders(runs, aside), aside)
+  joined = _joined(_folders(runs, excluded), excluded)
   names, out = _names([group[0] for group in joined]), []
   for first, group in zip(names, joined):
     name = "+".join([first, *(folder.name for folder in group[1:])])
     folders = tuple(group)
-    with aside_lib.catching(aside, name, folders=folders):
+    with exclusions.collect(excluded, name, folders=folders):
       # Models beside a run are normalised by what normalises it.
       baseline = str(ReadWorkdir(group[0]).config().get("baseline", ""))
       run = WorkdirReader().read(group, base.Options(baseline=baseline))
@@ -67,7 +69,7 @@ def read_one(folders: Sequence[str]) -> Run:
   if len(runs) > 1:
     listed = ", ".join(str(run.folders[0]) for run in runs)
     raise errors.UserError(
-      f"{listed} are {len(runs)} runs, and one is expected: a folder, or shards of"
+      f"Got {len(runs)} runs ({listed}), expected one: a folder, or the shards of"
       " one run (equal configs, no cell in two of them)."
     )
   return runs[0]
@@ -86,7 +88,7 @@ def read_pair(first: str, second: str) -> tuple[Run, Run]:
   one, other = _read_shards(first), _read_shards(second)
   if one.task_name != other.task_name:
     raise errors.UserError(
-      f"The runs are of different tasks: {first} of {one.task_name}, {second} of"
+      f"Got runs of different tasks: {first} is {one.task_name}, {second} is"
       f" {other.task_name}. Compare runs of one task."
     )
   return one, other
@@ -100,7 +102,7 @@ def _read_shards(text: str) -> Run:
 
 
 def check_outside(
-  runs: Sequence[Run | Aside], **outs: epath.Path | None
+  runs: Sequence[Run | Exclusion], **outs: epath.Path | None
 ) -> None:
   """Refuse to write into a run, or over a file.
 
@@ -120,20 +122,20 @@ def check_outside(
       inside = pathlib.PurePath(paths_lib.resolved(out))
       if inside.is_relative_to(paths_lib.resolved(folder)):
         raise errors.UserError(
-          f"--{flag}={out} lies in {folder}, a RUN, which stays as it is. Name"
-          " another folder."
+          f"--{flag}={out} lies inside the RUN {folder}, which must not change."
+          " Name another folder."
         )
 
 
 def _folders(
-  runs: Sequence[str], aside: list[Aside] | None
+  runs: Sequence[str], excluded: list[Exclusion] | None
 ) -> list[epath.Path]:
   """Return the named workdirs without duplicates."""
   first: dict[str, str] = {}
   out = []
   for run in runs:
     folders: list[epath.Path] = []
-    with aside_lib.catching(aside, run):
+    with exclusions.collect(excluded, run):
       folders = _workdirs(run)
     for folder in folders:
       key = str(paths_lib.resolved(folder))
@@ -161,16 +163,16 @@ def _workdirs(run: str) -> list[epath.Path]:
 
 
 def _joined(
-  folders: Sequence[epath.Path], aside: list[Aside] | None
+  folders: Sequence[epath.Path], excluded: list[Exclusion] | None
 ) -> list[list[epath.Path]]:
   """Group the shards of one run: equal configs, no cell in two.
 
   Other programs' predictions that were scored with the run follow it.
   """
   groups: list[_Group] = []
-  beside: list[_Group] = []
+  companions: list[_Group] = []
   for folder in folders:
-    with aside_lib.catching(aside, folder.name, folders=(folder,)):
+    with exclusions.collect(excluded, folder.name, folders=(folder,)):
       workdir = ReadWorkdir(folder)
       config = config_file.plain(workdir.config())
       places = {cell.place for cell in workdir.cells()}
@@ -180,25 +182,25 @@ def _joined(
           group.append(folder)
           break
       else:
-        of = beside if config_file.BESIDE in config else groups
+        of = companions if config_file.BESIDE in config else groups
         of.append((config, places, [folder]))
-  return [*_with_beside(groups, beside)]
+  return [*_join_companions(groups, companions)]
 
 
-def _with_beside(
-  groups: Sequence[_Group], beside: Sequence[_Group]
+def _join_companions(
+  groups: Sequence[_Group], companions: Sequence[_Group]
 ) -> Iterator[list[epath.Path]]:
   """Yield every run, followed by the models that were scored with it.
 
   They are separate if the run is missing, or has a model with their label.
   """
-  left = list(beside)
+  left = list(companions)
   for config, _, group in groups:
-    for one in beside:
-      is_its = one[0][config_file.BESIDE] == config_file.mark(config)
-      if is_its and not _labels(group) & _labels(one[2]):
-        group += one[2]
-        left.remove(one)
+    for companion in companions:
+      is_its = companion[0][config_file.BESIDE] == config_file.mark(config)
+      if is_its and not _labels(group) & _labels(companion[2]):
+        group += companion[2]
+        left.remove(companion)
     yield group
   yield from (group for _, _, group in left)
 

@@ -11,10 +11,10 @@ from typing import Any
 from eval.cells import groups
 from eval.cells.facts import TaskFacts
 from eval.cells.number import Key, Number
-from eval.compare.boards import aside as aside_lib
 from eval.compare.boards import board as board_lib
-from eval.compare.boards.aside import Aside
+from eval.compare.boards import exclusions
 from eval.compare.boards.board import Entry
+from eval.compare.boards.exclusions import Exclusion
 from eval.compare.sides import Side
 from eval.metrics.replicates import Replicates
 from eval.readers.base import Run
@@ -47,25 +47,27 @@ class Scored:
     return self.side.task.facts
 
 
-def of_runs(
-  runs: Sequence[Run], aside: list[Aside] | None = None
+def score_runs(
+  runs: Sequence[Run], excluded: list[Exclusion] | None = None
 ) -> list[Scored]:
   """Return the models of runs, printing lines of progress.
 
   Args:
     runs: the result of `runs.read`.
-    aside: collects the models that cannot be scored; None: they are refused.
+    excluded: collects the models that cannot be scored; None: they are refused.
   """
   lines = Progress(sum(len(run.cells) for run in runs))
   names = groups.Names()
-  return [s for run in runs for s in of_run(run, lines.step, names, aside)]
+  return [
+    s for run in runs for s in score_run(run, lines.step, names, excluded)
+  ]
 
 
-def of_run(
+def score_run(
   run: Run,
   tell: Callable[[str], None],
   names: groups.Names | None = None,
-  aside: list[Aside] | None = None,
+  excluded: list[Exclusion] | None = None,
 ) -> list[Scored]:
   """Return the models of a run: by data set, then in the order of the run.
 
@@ -73,25 +75,27 @@ def of_run(
     run: a run of `runs.read`.
     tell: called with a text for each cell.
     names: names of groups, shared by all runs.
-    aside: collects the models that cannot be scored; None: they are refused.
+    excluded: collects the models that cannot be scored; None: they are refused.
 
   Raises:
     UserError: damaged cells, or cells that a task cannot score.
   """
   names, out = names or groups.Names(), []
   for dataset in run.datasets:
-    with aside_lib.catching(aside, run.name, dataset=dataset):
+    with exclusions.collect(excluded, run.name, dataset=dataset):
       task = run.task(dataset)
       sides = [
-        Side.of(run, dataset, label, task, names)
+        Side.from_run(run, dataset, label, task, names)
         for label in run.labels(dataset)
       ]
-      out += _of_dataset(sides, tell, aside)
+      out += _score_dataset(sides, tell, excluded)
   return out
 
 
-def _of_dataset(
-  sides: Sequence[Side], tell: Callable[[str], None], aside: list[Aside] | None
+def _score_dataset(
+  sides: Sequence[Side],
+  tell: Callable[[str], None],
+  excluded: list[Exclusion] | None,
 ) -> list[Scored]:
   """Return the models of one run over one data set."""
   run, dataset, task = sides[0].run, sides[0].dataset, sides[0].task
@@ -99,7 +103,7 @@ def _of_dataset(
   scorer, whole = base.Scorer(task, run.truth), []
   for side in sides:
     of = {"dataset": dataset, "model": side.model}
-    with aside_lib.catching(aside, run.name, **of):
+    with exclusions.collect(excluded, run.name, **of):
       for condition, cell in side.cells.items():
         scorer.add(cell, side.columns(condition))
         tell(f"{run.name}: {side.model} {condition.config}")
@@ -109,7 +113,7 @@ def _of_dataset(
   label = baselines.model_label(task.setting.baseline)
   if label and label not in [side.model for side in whole]:
     raise errors.UserError(
-      f"{label}, which normalises the others, is set aside."
+      f"The baseline {label} was excluded, so nothing can be normalised."
     )
   _check_groups(whole)
   return _drawn_together(whole, scorer)
@@ -126,8 +130,8 @@ def _check_groups(sides: Sequence[Side]) -> None:
     model, theirs = first.setdefault(str(data["ids"]), own)
     if theirs != data["groups"]:
       raise errors.UserError(
-        f"{side.model} and {model} have the same examples in other groups: they"
-        " are no models of one run."
+        f"{side.model} and {model} group the same examples differently, so they"
+        " are not models of one run."
       )
 
 
@@ -160,7 +164,7 @@ def _entry(side: Side, scored: base.RunScores) -> Entry:
     data=side.data(),
     model_facts=side.model_facts.words(),
     numbers={
-      key: _beside(number, draws.get(key), facts.metric(key[0]).bounds)
+      key: _add_jackknife(number, draws.get(key), facts.metric(key[0]).bounds)
       for key, number in board_lib.numbers(rows, kind).items()
     },
     cells={c: cells.get(c, {}) for c in side.cells},
@@ -178,7 +182,7 @@ def _baseline(sides: Sequence[Side]) -> str:
   return f"{label}, of the same run ({weights})"
 
 
-def _beside(
+def _add_jackknife(
   number: Number, drawn: Replicates | None, bounds: tuple[float, float]
 ) -> Number:
   """Return the number with the jackknife's interval, if the draws have one."""

@@ -42,7 +42,7 @@ class Side:
   names: groups.Names
 
   @classmethod
-  def of(
+  def from_run(
     cls,
     run: Run,
     dataset: str,
@@ -86,7 +86,7 @@ class Side:
 
   def data_facts(self, cell: Cell) -> DataFacts:
     """Return the facts of the data of one of its cells."""
-    return cell.data or self._of_config(cell)
+    return cell.data or self._config_facts(cell)
 
   @property
   def model_facts(self) -> ModelFacts:
@@ -113,7 +113,7 @@ class Side:
   def _first(self) -> Cell:
     return next(iter(self.cells.values()))
 
-  def _of_config(self, cell: Cell) -> DataFacts:
+  def _config_facts(self, cell: Cell) -> DataFacts:
     setting, stated = self.task.setting, self.task.setting.data
     if self._is_elsewhere:
       return DataFacts(
@@ -157,7 +157,7 @@ class Side:
     }
 
 
-def seen(
+def seen_corruptions(
   model_facts: Mapping[str, Any], tested: Iterable[Condition]
 ) -> list[str]:
   """Return the names of tested conditions that a model was trained on."""
@@ -170,8 +170,11 @@ def seen(
 def seen_words(
   model_facts: Mapping[str, Any], tested: Iterable[Condition]
 ) -> str:
-  """Return `seen` in words, with severities if disclosed; '' if there is none."""
-  names, levels = seen(model_facts, tested), model_facts.get("severities_seen")
+  """Return `seen_corruptions` in words, with disclosed severities; may be ''."""
+  names, levels = (
+    seen_corruptions(model_facts, tested),
+    model_facts.get("severities_seen"),
+  )
   return cell_facts.trained_on(names, levels) if names else ""
 
 

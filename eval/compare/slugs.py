@@ -15,12 +15,13 @@ class Slugs:
     """Create it without names."""
     self._taken: set[str] = set()
 
-  def of(self, text: str) -> str:
+  def unique(self, text: str) -> str:
     """Return a name that was not returned before.
 
     >>> slugs = Slugs()
-    >>> slugs.of("ResNet-50 (a/b)"), slugs.of("resnet 50: a b"), slugs.of("<>")
-    ('resnet-50-a-b', 'resnet-50-a-b-2', 'x')
+    >>> texts = "ResNet-50 (a/b)", "resnet 50: a b", "<>"
+    >>> [slugs.unique(text) for text in texts]
+    ['resnet-50-a-b', 'resnet-50-a-b-2', 'x']
     """
     plain = unicodedata.normalize("NFKD", text).encode("ascii", "ignore")
     slug = re.sub(r"[^a-z0-9]+", "-", plain.decode().lower()).strip("-")

@@ -3,10 +3,10 @@
 The file `eval/papers/shankar2021/testbed_models.tsv` has one line per model;
 `*` stands for the epochs of a training. Its sources are files of
 modestyachts/imagenet-testbed at commit a62fafa, or the paper of a model that
-was added later. The first fitting line of `testbed_unnamed.tsv` says why a
-model has no name of ours. The authors fit their line only to the standard
-models (their file paper_vid_robust_pmk.py), without those that they trained
-themselves (`aws` and `batch64` in the name): these 78.
+was added later. `testbed_unnamed.tsv` says why a model has no name of ours. The
+authors fit their line only to the standard models (their file
+paper_vid_robust_pmk.py), without those that they trained themselves (`aws` and
+`batch64` in the name): these 78.
 """
 
 import fnmatch
@@ -53,22 +53,4 @@ def kinds() -> Mapping[str, str]:
     name: line["kind"]
     for line in printed_rows.lines(_PAPER, "testbed_models")
     for name in fnmatch.filter(names, line["network"])
-  }
-
-
-@functools.cache
-def unnamed() -> Mapping[str, str]:
-  """Return why a model of the testbed has no name of ours, by its name."""
-  reasons = list(printed_rows.lines(_PAPER, "testbed_unnamed"))
-  return {
-    line["network"]: next(
-      (
-        reason["words"]
-        for reason in reasons
-        if fnmatch.fnmatchcase(line["network"], reason["network"])
-      ),
-      "",
-    )
-    for line in printed_rows.lines(_PAPER, _TABLES[0])
-    if not line["model"]
   }

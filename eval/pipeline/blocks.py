@@ -80,7 +80,7 @@ class PictureReader:
     large.
     """
     self._source, self._few = source, few
-    # The batches of all hosts lie on one canvas, see `inputs.on_larger_canvas`.
+    # The batches of all hosts lie on one canvas, see `inputs.enlarge_canvas`.
     self._by_canvas = None in source.shape and source.host.count == 1
 
   @property
@@ -223,7 +223,7 @@ class Blocks:
     error: BaseException | None,
     trace: TracebackType | None,
   ) -> None:
-    """Stop reading."""
+    """Stop the reading thread."""
     self._room.close()
     self._thread.join()
 
@@ -322,7 +322,7 @@ class _Room:
       self._used += count
 
   def give(self, count: int) -> None:
-    """Free bytes."""
+    """Give bytes back."""
     with self._changed:
       self._used -= count
       self._changed.notify_all()

@@ -92,11 +92,11 @@ def crop(where: Mesh) -> programs.Program:
     )
     each = [jnp.repeat(x, count, axis=0) for x in taps]
 
-    def of_frame(frame: jax.Array, *rows: jax.Array) -> jax.Array:
+    def resample_frame(frame: jax.Array, *rows: jax.Array) -> jax.Array:
       down, across = resizing.Taps(*rows[:2]), resizing.Taps(*rows[2:])
       return resampling.resample(frame, down, across)
 
-    cropped = batching.over_batch(of_frame, canvases, *each)
+    cropped = batching.over_batch(resample_frame, canvases, *each)
     return cropped.reshape(-1, count, *cropped.shape[1:])
 
   return _program(step, where)

@@ -345,7 +345,9 @@ class Show:
 
   def _clips(self, placed: Placed, condition: Condition, spec: Any) -> Any:
     frames = self._frames(placed, condition)
-    plan = _Plan.of(placed.batch, frames, condition, spec, self._here.size)
+    plan = _Plan.from_batch(
+      placed.batch, frames, condition, spec, self._here.size
+    )
     sizes, taps = placed.batch.size, None
     parts = []
     for i in range(plan.parts):
@@ -364,7 +366,7 @@ class Show:
       parts.append(clip_steps.crop(self._here)(part, *taps))
     step = clip_steps.assemble(self._here, *plan.shape, spec.input_px)
     clips = step(self._give(placed, plan.order), *parts)
-    return devices.of_all_hosts(clips, self._mesh)
+    return devices.join_hosts(clips, self._mesh)
 
   def _frames(self, placed: Placed, condition: Condition) -> _Frames:
     """Return the frames that a condition is made from."""
@@ -439,7 +441,7 @@ class _Plan:
     return self.index.shape[1]
 
   @classmethod
-  def of(
+  def from_batch(
     cls,
     batch: Batch,
     frames: _Frames,

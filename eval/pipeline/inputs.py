@@ -300,7 +300,7 @@ def _batch(
   images = [np.asarray(e[pixels]) for e in examples]
   if None in shape:
     count = max(canvases or batch_size, len(images))
-    image, size = _on_canvas(images, count)
+    image, size = _stack_on_canvas(images, count)
     size = np.concatenate([size, np.repeat(size[:1], batch_size - count, 0)])
   else:
     for e, picture in zip(examples, images):
@@ -347,7 +347,7 @@ def described_rows(
   }
 
 
-def _on_canvas(
+def _stack_on_canvas(
   images: list[np.ndarray], batch_size: int
 ) -> tuple[np.ndarray, np.ndarray]:
   """Return pictures of any sizes on one canvas; padding rows repeat the first."""
@@ -355,7 +355,7 @@ def _on_canvas(
   return canvas.stack([*images, *[first] * (batch_size - len(images))])
 
 
-def on_larger_canvas(batch: Batch, shape: tuple[int, int]) -> Batch:
+def enlarge_canvas(batch: Batch, shape: tuple[int, int]) -> Batch:
   """Return the batch with its pictures on a canvas of at least this shape."""
   height, width = batch.image.shape[1:3]
   margin = [(0, 0), (0, shape[0] - height), (0, shape[1] - width), (0, 0)]

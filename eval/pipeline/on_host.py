@@ -172,8 +172,8 @@ def _reduce(
 ) -> Mapping[str, jax.Array]:
   answer = dict(zip(names, arrays, strict=True))
   if names == _LOGITS:
-    return predict.of_logits(reduce, answer["logits"], labels)
-  return predict.of_detections(reduce, answer, labels)
+    return predict.reduce_logits(reduce, answer["logits"], labels)
+  return predict.reduce_detections(reduce, answer, labels)
 
 
 @programs.cached

@@ -23,7 +23,6 @@ from eval.pipeline import packing, programs
 from robust_tfds import corruptions, devices, errors
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import plugins
-from robust_tfds.corruptions.ops import jpeg
 
 # Of logits, or of a detector's outputs by name, and of the true classes.
 Reduce = Callable[[Any, jax.Array], Mapping[str, jax.Array]]
@@ -96,7 +95,7 @@ class Predictor:
     flat = images.reshape(-1, *images.shape[-self._item :])
     logits = self._model.apply(variables, flat).astype(jnp.float32)
     logits = logits.reshape(*images.shape[: -self._item], -1)
-    return of_logits(reduce, logits, labels)
+    return reduce_logits(reduce, logits, labels)
 
   def _detections(
     self,
@@ -107,10 +106,10 @@ class Predictor:
     sizes: jax.Array,
   ) -> Mapping[str, jax.Array]:
     detections = self._model.apply(variables, images, sizes)
-    return of_detections(reduce, detections, labels)
+    return reduce_detections(reduce, detections, labels)
 
 
-def of_logits(
+def reduce_logits(
   reduce: Reduce, logits: jax.Array, labels: jax.Array
 ) -> Mapping[str, jax.Array]:
   """Return the reduction of logits `[B, (T,) classes]`, and `finite` bool
@@ -121,7 +120,7 @@ def of_logits(
   return {**reduce(logits, labels), "finite": finite}
 
 
-def of_detections(
+def reduce_detections(
   reduce: Reduce, detections: Mapping[str, jax.Array], labels: jax.Array
 ) -> Mapping[str, jax.Array]:
   """Return the reduction of a detector's outputs, and `finite` bool `[B]`."""
@@ -236,9 +235,9 @@ def sequencer(where: Mesh, edition: str, codec: str) -> Transform:
   return transform
 
 
-def _check_codec(codec: str, known: Sequence[str]) -> None:
-  if codec not in known:
-    raise errors.unknown_error("codec that is made on the fly", codec, known)
+def _check_codec(codec: str, codecs: Sequence[str]) -> None:
+  if codec not in codecs:
+    raise errors.unknown_error("codec that is made on the fly", codec, codecs)
 
 
 @programs.cached
@@ -316,6 +315,7 @@ def _corrupt_step(
 @programs.cached
 def _jpeg_step(where: Mesh) -> programs.Program:
   """Return the last step of the published images: JPEG of quality 85, 4:2:0."""
+  from robust_tfds.corruptions.ops import jpeg
 
   def step(images: jax.Array) -> jax.Array:
     return jpeg.roundtrip_batch(images, 85)

@@ -96,19 +96,19 @@ class OutputKind:
     )
 
 
-def kind_of(label: str, stated: str, rows: np.ndarray | None) -> OutputKind:
+def kind_of(label: str, outputs: str, rows: np.ndarray | None) -> OutputKind:
   """Return the kind of a model's outputs: as stated, else as the probe shows.
 
   Args:
     label: the model's label, for errors.
-    stated: `outputs` of its spec.
+    outputs: `outputs` of its spec.
     rows: float32 `[B, classes]`, its answers to the probe; None without a
       probe, or for a detector.
 
   Raises:
     UserError: the probe contradicts what is stated, or shows percentages.
   """
-  if stated == LOGITS or (rows is None and stated != PROBABILITIES):
+  if outputs == LOGITS or (rows is None and outputs != PROBABILITIES):
     return OutputKind()
   if rows is None:
     return OutputKind(PROBABILITIES)
@@ -117,7 +117,7 @@ def kind_of(label: str, stated: str, rows: np.ndarray | None) -> OutputKind:
   kind = OutputKind(PROBABILITIES, _HALF_TOLERANCE if is_half else _TOLERANCE)
   if kind.contains(rows).all():
     return kind
-  if stated == PROBABILITIES:
+  if outputs == PROBABILITIES:
     raise kind.refusal(f"{label}: pictures of the probe")
   if kind.contains(rows / 100).all():
     raise errors.UserError(

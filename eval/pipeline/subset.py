@@ -61,12 +61,12 @@ class Subset:
   def _place(
     self,
     name: str,
-    at: Mapping[str, int],
+    place_of: Mapping[str, int],
     of_stem: Mapping[str, Sequence[int]],
     example_ids: Sequence[str],
   ) -> int | None:
-    if name in at:
-      return at[name]
+    if name in place_of:
+      return place_of[name]
     places = of_stem.get(stem(name), ())
     if len(places) > 1:
       one, other = (example_ids[p] for p in places[:2])

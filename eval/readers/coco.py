@@ -33,7 +33,7 @@ from eval.cells.cell import Cell
 from eval.metrics.detection import checks
 from eval.readers import base
 from eval.tasks.detections import result_lists
-from eval.tasks.parts import known
+from eval.tasks.parts import example_checks
 from robust_tfds import conditions, errors, reading
 from robust_tfds.coco import rows as coco_rows
 from robust_tfds.storage import paths as paths_lib
@@ -93,7 +93,7 @@ class CocoReader(base.Reader):
       )
     truth = _truth(options.truth)
     task = _FRAMES if "group_id" in truth["images"][0] else "detection"
-    known.check_kind(dataset, tasks.get(task).set_kind)
+    example_checks.check_kind(dataset, tasks.get(task).set_kind)
     labels = {
       p: paths_lib.resolved(p).name.removesuffix(".json") for p in paths
     }

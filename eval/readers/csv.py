@@ -32,7 +32,7 @@ from eval.cells import provenance
 from eval.cells.cell import Cell
 from eval.readers import base
 from eval.tasks.headlines import baselines
-from eval.tasks.parts import class_names, known
+from eval.tasks.parts import class_names, example_checks
 from robust_tfds import conditions, errors
 from robust_tfds.conditions import Condition
 from robust_tfds.reading import column_files
@@ -81,7 +81,7 @@ class CsvReader(base.Reader):
     """The cells of all files; see `columns` and `cells` for refusals."""
     options.check(self.options, self.kind)
     dataset = options.dataset or base.UNNAMED
-    known.check_kind(dataset, tasks.get("classification").set_kind)
+    example_checks.check_kind(dataset, tasks.get("classification").set_kind)
     of_cells: dict[Cell, dict[str, np.ndarray]] = {}
     labels = {}
     stated: dict[str, list[str]] = {}
@@ -91,7 +91,7 @@ class CsvReader(base.Reader):
       labels[path] = models(file)
       base.check_labels(labels)
       written = [value.strip() for value in file.texts("label").values]
-      classes = class_names.Classes.of(
+      classes = class_names.Classes.from_labels(
         dataset, options.classes, written, _is_of_folders(file)
       )
       file = _numbered(file, classes)

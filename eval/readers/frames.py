@@ -65,7 +65,7 @@ class FramesReader(base.Reader):
       file = csv_reader.open_file(path, options, _REQUIRED)
       labels[path] = csv_reader.models(file)
       base.check_labels(labels)
-      classes = class_names.Classes.of(dataset, options.classes)
+      classes = class_names.Classes.from_labels(dataset, options.classes)
       top1 = classes.column(file, "top1")
       of_cells |= cells(file, frames, top1, dataset, options.seed or 0)
       notes += csv_reader.unread(file)

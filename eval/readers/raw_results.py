@@ -22,7 +22,7 @@ from eval.cells import provenance
 from eval.cells.cell import Cell
 from eval.readers import base
 from eval.tasks.headlines import stored_numbers
-from eval.tasks.parts import known
+from eval.tasks.parts import example_checks
 from robust_tfds import conditions, errors, reading
 
 Numbers = dict[conditions.Condition, dict[str, float]]
@@ -69,7 +69,9 @@ class RawResultsReader(base.Reader):
     labels: dict[str, dict] = collections.defaultdict(dict)
     for path in paths:
       data = read(path)
-      known.check_kind(data["dataset"], tasks.get("detection").set_kind)
+      example_checks.check_kind(
+        data["dataset"], tasks.get("detection").set_kind
+      )
       labels[data["dataset"]][path] = [data["model"]]
       base.check_labels(labels[data["dataset"]])
       with errors.prefixed(path):

@@ -17,7 +17,7 @@ from eval.cells.cell import Cell
 from eval.cells.files import config_file
 from eval.cells.workdir import ReadWorkdir, Workdir
 from eval.readers import base
-from eval.tasks.parts import known
+from eval.tasks.parts import example_checks
 from robust_tfds import errors
 
 # Settings that may differ between runs whose tables are set side by side: which
@@ -162,7 +162,9 @@ def _columns(
     out = workdir.columns(cell)
     key = cell.dataset, workdir.note(cell).examples.sha256
     if key not in checked:
-      known.check_groups(str(workdir.cell_folder(cell)), cell.dataset, out)
+      example_checks.check_groups(
+        str(workdir.cell_folder(cell)), cell.dataset, out
+      )
       checked.add(key)
     return out
 

@@ -33,7 +33,7 @@ class Data:
   def __init__(
     self, plan: Plan, workdir: Workdir, host: hosts.Host, stages: timing.Stages
   ):
-    """Prepares nothing yet."""
+    """Prepare nothing yet."""
     self._plan, self._workdir = plan, workdir
     self._host, self._stages = host, stages
     self._sources: dict[str, inputs.Source] = {}
@@ -62,10 +62,10 @@ class Data:
 
     The first condition's images of published sets without clean ones.
     """
-    return self.of(self._plan.conditions[0])
+    return self.source(self._plan.conditions[0])
 
-  def of(self, condition: conditions.Condition) -> inputs.Source:
-    """What a condition's batches are read from; prepared if it was not yet.
+  def source(self, condition: conditions.Condition) -> inputs.Source:
+    """Return the source of a condition's batches; prepare it if necessary.
 
     Raises:
       UserError: broken sources, an unknown config or codec.
@@ -79,7 +79,7 @@ class Data:
   def _open(self, config: str, codec: str) -> inputs.Source:
     data = self._plan.config.data
     start = time.perf_counter()
-    builder = hosts.on_first_host(
+    builder = hosts.first_host_first(
       self._host,
       f"data {config}",
       lambda: datasets.prepare(
@@ -97,7 +97,7 @@ class Data:
 
 
 def source_of(plan: Plan, builder: Any, host: hosts.Host) -> inputs.Source:
-  """A host's share of the run's examples of a prepared set."""
+  """Return a host's share of the run's examples of a prepared set."""
   data = plan.config.data
   if data.split not in builder.info.splits and data.split in builder.splits():
     raise errors.UserError(
@@ -118,7 +118,7 @@ def source_of(plan: Plan, builder: Any, host: hosts.Host) -> inputs.Source:
 
 def plan_of(
   request: spec_lib.RunSpec | ml_collections.ConfigDict,
-  given: Mapping[str, definitions.ModelObject] | None = None,
+  objects: Mapping[str, definitions.ModelObject] | None = None,
   workdir: Workdir | None = None,
 ) -> Plan:
   """Make a run's plan as `plan.make`; fetches weights where all else is here.
@@ -127,7 +127,7 @@ def plan_of(
 
   Args:
     request: as of `plan.make`.
-    given: label -> model, of those that are handed over as objects.
+    objects: label -> the model object, of models that are not named.
     workdir: where it will run; None: not known yet.
 
   Raises:
@@ -137,7 +137,7 @@ def plan_of(
   spec = request
   if not isinstance(spec, spec_lib.RunSpec):
     spec = spec_lib.from_config(spec)
-  first = plan_lib.make(spec, given, fetch=False)
+  first = plan_lib.make(spec, objects, fetch=False)
   entries, own = first.models.values(), plan_lib.sized(first.config.builder)
   fetched = [e for e in entries if sources.is_fetched(e.checkpoint or "")]
   if not fetched and (not own or own.is_here):
@@ -146,7 +146,7 @@ def plan_of(
     raise missing.MissingError(*absent)
   if own and not own.is_here:  # its pictures' sizes say what is shown of them
     own.prepare()
-  return without_absent_clean(plan_lib.make(spec, given), workdir)
+  return without_absent_clean(plan_lib.make(spec, objects), workdir)
 
 
 def without_absent_clean(plan: Plan, workdir: Workdir | None) -> Plan:
@@ -165,7 +165,7 @@ def without_absent_clean(plan: Plan, workdir: Workdir | None) -> Plan:
 
 
 def data_dir(plan: Plan, workdir: Workdir | None) -> str | None:
-  """Where TFDS sets lie: the config's folder, else the workdir's; else None.
+  """Return the folder of TFDS sets: the config's or the workdir's, or None.
 
   What is read from the config's folder itself is copied to the workdir's.
   """
@@ -177,7 +177,7 @@ def data_dir(plan: Plan, workdir: Workdir | None) -> str | None:
 
 
 def lacks(plan: Plan, workdir: Workdir | None) -> list[missing.Lack]:
-  """What is not here of the sets that a run would prepare; writes nothing."""
+  """Return what is missing of the sets that a run would prepare."""
   by_codec: dict[str, list[str]] = {}
   for condition in plan.conditions:
     config, codec = plan.stored(condition)
@@ -198,7 +198,7 @@ def lacks(plan: Plan, workdir: Workdir | None) -> list[missing.Lack]:
 
 
 def _packages(plan: Plan) -> Iterator[missing.Lack]:
-  """Of extras without which the data cannot be read, or scored at the end."""
+  """Yield the missing extras that reading or scoring the data takes."""
   needed = {
     "video": ["av"] * (plan.config.builder.KIND == "videos"),
     "detection": _COCO * (plan.task.model_kind == "detection"),
@@ -213,7 +213,7 @@ def _packages(plan: Plan) -> Iterator[missing.Lack]:
 
 
 def num_examples(plan: Plan, workdir: Workdir | None) -> int | None:
-  """Examples of a cell, where that is known before the clean set is prepared.
+  """Return the number of examples of a cell, if it is known without preparing.
 
   Of a set that is not there the published number, or that of the embedded one;
   None where there is none.
@@ -233,7 +233,7 @@ def num_examples(plan: Plan, workdir: Workdir | None) -> int | None:
 
 
 def _embedded_examples(plan: Plan) -> int:
-  """Examples of an embedded set, which are all known; else 0."""
+  """Return the number of examples of an embedded set; 0 for others."""
   builder, split = plan.config.builder, plan.config.data.split
   config, codec = plan.stored(conditions.Condition())
   chosen = builder.config_of(config, **plan.options(codec))
@@ -242,7 +242,7 @@ def _embedded_examples(plan: Plan) -> int:
 
 
 def to_fetch(plan: Plan, workdir: Workdir | None) -> list[str]:
-  """What a run would download or unpack to make its clean set, a line each."""
+  """Return what a run would download or unpack for its clean set, in lines."""
   config, codec = plan.stored(conditions.Condition())
   builder = datasets.builder(
     plan.config.builder,
@@ -256,7 +256,7 @@ def to_fetch(plan: Plan, workdir: Workdir | None) -> list[str]:
 
 
 def prepared_examples(plan: Plan, workdir: Workdir | None) -> int | None:
-  """Examples of the clean set, where it is prepared; else None."""
+  """Return the size of the clean set; None if it is not prepared."""
   data, folder = plan.config.data, data_dir(plan, workdir)
   if folder is None:
     return None

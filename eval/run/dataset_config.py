@@ -38,29 +38,29 @@ _UNCROPPED = ("objects", "videos")  # models resize what was corrupted whole
 _MANY, _PICTURES = ("sequences", "videos", "objects"), 8
 
 
-def of(dataset: Any) -> dict[str, Any]:
+def config_values(dataset: Any) -> dict[str, Any]:
   """Return the values of the config that runs a data set.
 
   Raises:
     UserError: no benchmark of that name, with the nearest one, and no source.
   """
   if user_data.is_source(dataset):
-    values = _values(_OWN)
+    values = _file_values(_OWN)
     values["data"]["name"] = dataset  # may be a builder
     return values
   builder = _benchmark(dataset)
   if not builder.RUN_BY:
-    values = _values(_OWN)
+    values = _file_values(_OWN)
     # Clean data alone are read as any set of TFDS is, and corrupted.
     values["data"]["name"] = builder if builder.CODECS else f"tfds:{dataset}"
     return values
-  values = with_conditions(_values(builder.RUN_BY))
+  values = add_conditions(_file_values(builder.RUN_BY))
   if values["data"]["name"] != dataset:
     values["data"].update(name=dataset, split=builder.SPLIT)
   return values
 
 
-def with_conditions(values: dict[str, Any]) -> dict[str, Any]:
+def add_conditions(values: dict[str, Any]) -> dict[str, Any]:
   """Return the values of a run with all conditions where it names none."""
   task, data = values.get("task", "classification"), values.get("data")
   if task not in tasks.names() or not isinstance(data, Mapping):
@@ -93,7 +93,7 @@ def _benchmark(dataset: Any) -> type[base.Builder]:
   return builder
 
 
-def _values(text: str) -> dict[str, Any]:
+def _file_values(text: str) -> dict[str, Any]:
   file, _, argument = text.partition(":")
   module = importlib.import_module(f"{configs.__name__}.{file}")
   config = module.get_config(*[argument] if argument else [])
@@ -125,7 +125,7 @@ def builder_class(data: Mapping[str, Any]) -> type[base.Builder]:
 def resolved(
   values: Mapping[str, Any],
 ) -> tuple[dict[str, Any], type[base.Builder] | None]:
-  """Fill in what follows from a data set of somebody's own.
+  """Fill in what follows from a data set of the user's.
 
   Args:
     values: of a run; the name of somebody's own set is the source's text, or the
@@ -221,12 +221,13 @@ def _check_runnable(builder: type[base.Builder]) -> None:
 
 def task_of(builder: type[base.Builder]) -> str:
   """Return the name of the task of a data set's kind of data."""
-  (task,) = (t for t in tasks.names() if tasks.get(t).set_kind == builder.KIND)
-  return task
+  return next(
+    name for name in tasks.names() if tasks.get(name).set_kind == builder.KIND
+  )
 
 
 def batch_size(kind: str, pictures: int = 64) -> int:
-  """Examples at once of a kind of data, by how many pictures a batch may show."""
+  """Return the batch size of a kind of data that shows so many pictures."""
   return -(-pictures // _PICTURES) if kind in _MANY else pictures
 
 
@@ -240,10 +241,10 @@ def _leave_out(values: dict[str, Any], builder: type[base.Builder]) -> None:
   off = [k for k in (*_SWITCHES, "label_space") if not data.get(k)]
   for key in (*OF_SOURCES, *unread, *off):
     data.pop(key, None)
-  conditions = task.condition_keys()[0]
-  data[conditions] = data.get(conditions) or default_conditions(builder)
+  for conditions in task.condition_keys()[:1]:
+    data[conditions] = data.get(conditions) or default_conditions(builder)
 
 
 def default_conditions(builder: type[base.Builder]) -> str:
-  """Which conditions a run shows where none are asked for."""
+  """Return the conditions of a run that names none."""
   return builder.OWN.conditions if builder.OWN else "common"

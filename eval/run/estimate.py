@@ -14,7 +14,7 @@ from robust_tfds import durations
 from robust_tfds.conditions import Condition
 from robust_tfds.shards import WHOLE, Shard
 
-_PER = 1000  # examples that are told of where their number is not known
+_PER = 1000  # examples to give numbers for if their number is unknown
 
 
 def describe(
@@ -31,49 +31,52 @@ def describe(
     measure: compile and time what it needs; else no times are given.
   """
   chosen = shard.share(plan.cells)
+  origin = publish.pixel_origin(plan)
   lines = [
     f"{plan.dataset}: {len(plan.conditions)} conditions"
     f" ({'clean + ' * plan.conditions[0].clean}{len(plan.names)}"
     f" {plan.task.facts.noun}s) x {len(plan.models)} models ="
     f" {len(plan.cells)} cells, edition {plan.task.setting.edition or 'none'},"
-    f" {publish.how(plan)}"
+    f" {origin}"
   ]
   if shard.count > 1:
     lines.append(
       f"shard {shard}: {len(chosen)} of {len(plan.cells)} cells; what follows is"
       " of this shard"
     )
-  lines += [*_cells(chosen), *plan.shown]
+  lines += [*_cells(chosen), *plan.crop_lines]
   if plan.left_out_note:
     lines.append(plan.left_out_note)
   for label in plan.models:
     lines += [f"{label}: {note}" for note in plan.notes(label)]
-  how = costs_lib.measure if measure else costs_lib.unmeasured
-  costs = how(plan, workdir, chosen)
+  find = costs_lib.measure if measure else costs_lib.count
+  costs = find(plan, workdir, chosen)
   if measure:
     lines.append(_measured(plan, costs))
   return "\n".join(lines + _estimate(plan, costs, chosen, measure))
 
 
-def _cells(chosen: Sequence[tuple[str, Condition]]) -> list[str]:
-  """A line for all names that have the same levels and models."""
-  of_name: dict[str, dict[Condition, None]] = {}
+def _cells(chosen: costs_lib.Chosen) -> list[str]:
+  """Return a line for all names with the same levels and models."""
+  levels: dict[str, dict[str, None]] = {}
   models: dict[str, dict[str, None]] = {}
   for label, condition in chosen:
-    of_name.setdefault(condition.name or "clean", {})[condition] = None
-    models.setdefault(condition.name or "clean", {})[label] = None
-  alike: dict[tuple[str, str], list[str]] = {}
-  for name, listed in of_name.items():
-    levels = ", ".join(str(c.level) for c in listed if not c.clean)
-    alike.setdefault((levels, ", ".join(models[name])), []).append(name)
+    name = condition.name or "clean"
+    level = {} if condition.clean else {str(condition.level): None}
+    levels.setdefault(name, {}).update(level)
+    models.setdefault(name, {})[label] = None
+  names: dict[tuple[str, str], list[str]] = {}
+  for name in levels:
+    key = ", ".join(levels[name]), ", ".join(models[name])
+    names.setdefault(key, []).append(name)
   return [
-    f"  {', '.join(names)}{f' at {levels}' if levels else ''}: {labels}"
-    for (levels, labels), names in alike.items()
+    f"  {', '.join(same)}{f' at {at}' if at else ''}: {labels}"
+    for (at, labels), same in names.items()
   ]
 
 
 def _measured(plan: plan_lib.Plan, costs: costs_lib.Costs) -> str:
-  """What one example and one image cost."""
+  """Return the line about one example and one image."""
   models = [f"{label} {1e3 * s:.2f} ms" for label, s in costs.model_s.items()]
   decode = "known once the data set is prepared"
   if costs.decode_s is not None:
@@ -99,10 +102,10 @@ def _measured(plan: plan_lib.Plan, costs: costs_lib.Costs) -> str:
 def _estimate(
   plan: plan_lib.Plan,
   costs: costs_lib.Costs,
-  chosen: Sequence[tuple[str, Condition]],
+  chosen: costs_lib.Chosen,
   measured: bool,
 ) -> list[str]:
-  """The lines of the whole run."""
+  """Return the lines about the whole run."""
   examples = costs.examples or _PER
   head = f"{examples:,} examples a cell"
   if costs.examples is None:
@@ -114,33 +117,31 @@ def _estimate(
   images = {c: plan.task.images_per_example(c) for c in listed}
   shown = sum(images[c] for _, c in chosen) * examples
   disk = sum(costs.cell_bytes[key] for key in chosen) * examples
-  # Beside accelerators the host decodes while they work.
-  beside = jax.devices()[0].platform != "cpu"
+  # The host decodes while accelerators work.
+  accelerated = jax.devices()[0].platform != "cpu"
   work = f"{head}, {shown:,} {plan.task.unit}s in all"
   if measured:
-    time = _time(plan, costs, chosen, examples, beside)
+    time = _time(plan, costs, chosen, examples, accelerated)
     work = f"estimate: {work}: {time}"
   else:
     work = f"work: {work}; how long it takes: --plan=measure, or the run's ETA"
   return [
     work,
     f"disk: {_size(disk)} of predictions, as much again until the end",
-    _memory(
-      plan, costs, len(dict.fromkeys(label for label, _ in chosen)), beside
-    ),
+    _memory(plan, costs, len({label for label, _ in chosen}), accelerated),
   ]
 
 
 def _time(
   plan: plan_lib.Plan,
   costs: costs_lib.Costs,
-  chosen: Sequence[tuple[str, Condition]],
+  chosen: costs_lib.Chosen,
   examples: int,
-  beside: bool,
+  accelerated: bool,
 ) -> str:
-  """How long all of it takes, and each stage."""
-  listed = list(dict.fromkeys(c for _, c in chosen))
-  reads = examples * (1 if plan.fly else len(listed))
+  """Return how long the run and each of its stages take, in words."""
+  conditions = list(dict.fromkeys(c for _, c in chosen))
+  reads = examples * (1 if plan.fly else len(conditions))
   of_models = [
     _times(costs.model_s.get(m), plan.task.images_per_example(c))
     for m, c in chosen
@@ -150,13 +151,13 @@ def _time(
     "training": sum(_train_s(plan, costs, label) for label in labels),
     "compiling": sum(costs.compile_s.values()),
     "decoding": _times(costs.decode_s, reads),
-    "corruption": _sum(_corrupt_s(plan, costs, listed, chosen), examples),
+    "corruption": _sum(_corrupt_s(plan, costs, conditions, chosen), examples),
     "models": _sum(of_models, examples),
   }
   known = {stage: s or 0.0 for stage, s in stages.items()}
   decode, devices = known["decoding"], known["corruption"] + known["models"]
   whole = known["training"] + known["compiling"]
-  whole += max(decode, devices) if beside else decode + devices
+  whole += max(decode, devices) if accelerated else decode + devices
   words = [
     f"{stage} {'not known' if s is None else durations.text(s)}"
     for stage, s in stages.items()
@@ -171,13 +172,13 @@ def _times(seconds: float | None, count: float) -> float | None:
 
 
 def _sum(seconds: Sequence[float | None], examples: int) -> float | None:
-  """Of all examples; None where one is not known."""
+  """Return the seconds of all examples; None if a part is unknown."""
   known = [s for s in seconds if s is not None]
   return examples * sum(known) if len(known) == len(seconds) else None
 
 
 def _train_s(plan: plan_lib.Plan, costs: costs_lib.Costs, label: str) -> float:
-  """Of a model's recipe: a step is three times the cost of its batch's answers."""
+  """Return the seconds of training: a step costs three forward passes."""
   recipe = plan.models[label].train
   if recipe is None:
     return 0.0
@@ -185,7 +186,7 @@ def _train_s(plan: plan_lib.Plan, costs: costs_lib.Costs, label: str) -> float:
 
 
 def _memory(
-  plan: plan_lib.Plan, costs: costs_lib.Costs, models: int, beside: bool
+  plan: plan_lib.Plan, costs: costs_lib.Costs, models: int, accelerated: bool
 ) -> str:
   """Return the line about the host's memory, and the accelerators'."""
   blocks = 2 * plan.config.data.block_mib << 20
@@ -194,33 +195,33 @@ def _memory(
   flight = (
     one_pass.IN_FLIGHT * models * max(costs.batch_bytes.values(), default=0)
   )
-  whole = costs.base_bytes + blocks + (0 if beside else flight)
+  whole = costs.base_bytes + blocks + (0 if accelerated else flight)
   return (
     f"memory: about {_size(whole)}: {_size(costs.base_bytes)} for the process"
     f" itself, {_size(blocks)} of decoded pixels (two blocks) at most,"
-    f" {_size(flight)} in flight{' (on the devices)' if beside else ''}"
+    f" {_size(flight)} in flight{' (on the devices)' if accelerated else ''}"
   )
 
 
 def _corrupt_s(
   plan: plan_lib.Plan,
   costs: costs_lib.Costs,
-  listed: Sequence[Condition],
-  chosen: Sequence[tuple[str, Condition]],
+  conditions: Sequence[Condition],
+  chosen: costs_lib.Chosen,
 ) -> list[float | None]:
-  """Seconds an example of every condition, or cell where models differ.
+  """Return the seconds an example of every condition, or cell if models differ.
 
-  None: not known.
+  None: unknown.
   """
   if not plan.fly:
     return []
   if plan.task.per_model:
     return [costs.corrupt_s.get((m, c.name)) for m, c in chosen]
-  return [costs.corrupt_s.get(("", c.name)) for c in listed]
+  return [costs.corrupt_s.get(("", c.name)) for c in conditions]
 
 
 def _size(count: float) -> str:
-  """Bytes for people.
+  """Return bytes in words.
 
   >>> _size(3_400_000), _size(720_000_000), _size(5e9)
   ('3.2 MiB', '687 MiB', '4.7 GiB')

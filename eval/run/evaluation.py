@@ -24,12 +24,12 @@ class Summary(dict[str, float]):
   """Metric -> value, of those that have one."""
 
   def __init__(self, values: Mapping[str, float], missing: Mapping[str, str]):
-    """`missing` says why others are not here."""
+    """Create it; `missing` says why other metrics have no value."""
     super().__init__(values)
     self._missing = missing
 
   def __missing__(self, metric: str) -> float:
-    """Raises KeyError with the reason."""
+    """Raise KeyError with the reason."""
     reason = self._missing.get(metric)
     known = f"it has {', '.join(self) or 'nothing'}"
     raise KeyError(f"{metric}: {reason or known}")
@@ -53,7 +53,7 @@ class Result:
     run: runner.Runner,
     temporary: tempfile.TemporaryDirectory[str] | None,
   ):
-    """`temporary` is removed with this object."""
+    """Create it; `temporary` is removed with this object."""
     self._run, self._temporary = run, temporary
     self.table = list(rows)
     self.workdir = run.workdir.path
@@ -64,7 +64,7 @@ class Result:
       self._add(run.plan.task, label, f"{label}/" * (len(run.plan.models) > 1))
 
   def _add(self, task: base.Task, label: str, start: str) -> None:
-    """Adds a model's numbers; their names begin with `start`."""
+    """Add a model's numbers; their names begin with `start`."""
     rows = [r for r in self.table if r.model == label]
     whole = [
       row
@@ -74,14 +74,14 @@ class Result:
     missing = {r.metric: r.note for r in whole if not r.has_value}
     missing |= _without_baseline(task, whole)
     shown = {r.metric: r for r in whole if r.has_value}
-    shown |= _by_corruption(task, rows, shown)
+    shown |= _condition_rows(task, rows, shown)
     values = {start + name: row.value for name, row in shown.items()}
     self.missing |= {start + name: why for name, why in missing.items()}
     self.summary = Summary({**self.summary, **values}, self.missing)
     self._shown |= {start + name: row for name, row in shown.items()}
 
   def report(self, folder: str | os.PathLike[str]) -> None:
-    """Writes the reports, `report.html` among them, and `table.csv`.
+    """Write the reports, `report.html` among them, and `table.csv`.
 
     Args:
       folder: made where it is not there; files of the same names are replaced.
@@ -98,7 +98,7 @@ class Result:
     table.write(self.table, place / "table.csv")
 
   def __str__(self) -> str:
-    """A sentence a model, a line a number, a line of what is missing."""
+    """Return a sentence a model, a line a number, a line of what is missing."""
     task = self._run.plan.task
     lines = verdict.sentences(task.facts, task.family, self.table)
     lines += ["", *(_line(k, row) for k, row in self._shown.items())]
@@ -110,31 +110,31 @@ class Result:
     return "\n".join(lines)
 
   def _repr_html_(self) -> str:
-    """The same, for notebooks."""
+    """Return the same, for notebooks."""
     return f"<pre>{html.escape(str(self))}</pre>"
 
 
 def _line(name: str, row: table.Row) -> str:
-  """A number with its interval, and what else is to be known of it."""
+  """Return a number with its interval, and what else is to be known of it."""
   form = numbers.BRACKETS
   text = numbers.interval_text("{:.4f}".format, row.value, row.lo, row.hi, form)
   return f"{name:32} {text}  {row.note}".rstrip()
 
 
 def _is_first(row: table.Row) -> bool:
-  """Whether a number over severities is of no difficulty, or of the first."""
+  """Return whether a row has no difficulty, or the first."""
   return row.severity in (None, 1)
 
 
-def _by_corruption(
-  task: base.Task, rows: Sequence[table.Row], shown: Collection[str]
+def _condition_rows(
+  task: base.Task, rows: Sequence[table.Row], metrics: Collection[str]
 ) -> dict[str, table.Row]:
-  """`mean_error/fog` and so on, where no mean of the whole benchmark is known.
+  """Return rows like `mean_error/fog` if the whole benchmark has no mean.
 
   Args:
-    shown: the benchmark's metrics that have a value.
+    metrics: the benchmark's metrics that have a value.
   """
-  if any(metric in shown for metric in task.facts.ranked):
+  if any(metric in metrics for metric in task.facts.ranked):
     return {}
   details = {metric.name for metric in task.facts.details}
   return {
@@ -147,7 +147,7 @@ def _by_corruption(
 def _without_baseline(
   task: base.Task, rows: Sequence[table.Row]
 ) -> dict[str, str]:
-  """Normalised metrics that nothing normalises."""
+  """Return the normalised metrics that lack a baseline: name -> what to do."""
   known = {row.metric for row in rows}
   return {
     metric.name: (f"needs a baseline, e.g. model:LABEL; it has {task.baseline}")
@@ -159,7 +159,7 @@ def _without_baseline(
 
 
 def evaluate(predict: Any, dataset: Any, keywords: Mapping[str, Any]) -> Result:
-  """See `eval.evaluate`."""
+  """Run `eval.evaluate`, whose docstring has the arguments."""
   try:
     return _evaluate(predict, dataset, keywords)
   except missing.MissingError as e:

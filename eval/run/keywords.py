@@ -69,11 +69,11 @@ def spec_of(
   example = values.pop("model", None) or {}
   values.pop("models", None)
   spec = spec_lib.from_values(values)
-  _check_read(spec.data, _of_data(keywords))
+  _check_read(spec.data, _data_keys(keywords))
   if not isinstance(predict, Mapping):
     given, entry = _model(predict, "", example, spec, keywords)
     label = entry["label"] or entry["name"]
-    return spec.with_model(entry), {label: given} if given else {}
+    return spec.replace_model(entry), {label: given} if given else {}
   if not predict:
     raise errors.UserError("predict: got no model, expected one or several.")
   entries, objects = {}, {}
@@ -81,7 +81,7 @@ def spec_of(
     given, entries[label] = _model(each, label, example, spec, keywords)
     if given:
       objects[label] = given
-  return spec.with_models(entries), objects
+  return spec.replace_models(entries), objects
 
 
 def typed(
@@ -110,7 +110,7 @@ def _plainly(name: str, value: Any) -> str:
   return repr(value) if plain else name
 
 
-def _of_data(keywords: Keywords) -> dict[str, Any]:
+def _data_keys(keywords: Keywords) -> dict[str, Any]:
   """Return the keys of `data` that the call names."""
   return {
     name: os.fspath(value) if isinstance(value, os.PathLike) else value
@@ -119,10 +119,10 @@ def _of_data(keywords: Keywords) -> dict[str, Any]:
   }
 
 
-def _check_read(data: spec_lib.Data, given: Mapping[str, Any]) -> None:
+def _check_read(data: spec_lib.Data, values: Mapping[str, Any]) -> None:
   """Refuse keys of data that say something, and that the set has no use for."""
   known = data.model_fields_set
-  for key, value in given.items():
+  for key, value in values.items():
     if value and key not in known and key not in dataset_config.OF_SOURCES:
       raise errors.UserError(
         f"{key}={value!r}: {data.name} is read without it. Leave it out; it has"
@@ -144,14 +144,14 @@ def _model(
     label: its name where several are; empty of one.
     example: a model's part of the data set's config.
   """
-  given = _given(predict, label, spec, keywords)
+  given = _model_object(predict, label, spec, keywords)
   return given, _entry(predict, given, example, keywords)
 
 
 def _values(dataset: Any, keywords: Keywords) -> dict[str, Any]:
   """Return the values of the data set's config with the keywords, but no models."""
-  values = dataset_config.of(dataset)
-  data, given, name = values["data"], _of_data(keywords), keywords["name"]
+  values = dataset_config.config_values(dataset)
+  data, given, name = values["data"], _data_keys(keywords), keywords["name"]
   values["seed"], data["limit"] = keywords["seed"], keywords["limit"]
   values["baseline"] = _baseline(dataset, keywords)
   data.update(given)
@@ -212,7 +212,7 @@ def _baseline(dataset: Any, keywords: Keywords) -> str:
 
 
 def _batch_size(task: type[base.Task], pictures: int) -> int:
-  """Examples at once: a multiple of the devices."""
+  """Return the examples of a batch: a multiple of the number of devices."""
   if not isinstance(pictures, int) or pictures < 1:
     raise errors.UserError(
       f"batch_size: got {pictures!r}, expected a whole number from 1."
@@ -222,7 +222,7 @@ def _batch_size(task: type[base.Task], pictures: int) -> int:
   return -(-examples // count) * count
 
 
-def _given(
+def _model_object(
   predict: Any, label: str, spec: RunSpec, keywords: Keywords
 ) -> ModelObject | None:
   """Return the model as an object; None where it is a name without variables."""
@@ -255,11 +255,11 @@ def _given(
       " has its own weights."
     )
   plain = None if classes is None else _plain_classes(classes)
-  return ModelObject(plan_lib.of_function(spec, predict, size, plain, label))
+  return ModelObject(plan_lib.function_model(spec, predict, size, plain, label))
 
 
 def _plain_classes(classes: Any) -> Any:
-  """As a config has them: a path, names, or (name, numbers of its outputs).
+  """Return classes in a config's form: a path, names, or (name, outputs).
 
   Raises:
     UserError: without an order, as a set.
@@ -288,15 +288,15 @@ def _plain_classes(classes: Any) -> Any:
 
 def _entry(
   predict: Any,
-  given: ModelObject | None,
+  model_object: ModelObject | None,
   example: Mapping[str, Any],
   keywords: Keywords,
 ) -> dict[str, Any]:
   """Return the model's part of the config."""
   catalogued = isinstance(predict, str) and ":" not in predict
-  left_out = ("train",) if catalogued and not given else _OF_SPEC
+  left_out = ("train",) if catalogued and not model_object else _OF_SPEC
   entry = {k: v for k, v in example.items() if k not in left_out}
-  name = given.model.name if given else predict
+  name = model_object.model.name if model_object else predict
   entry["name"] = predict if isinstance(predict, str) else name
   entry["label"] = "" if entry["name"] == name else name
   checkpoint, outputs = keywords["checkpoint"], keywords["outputs"]

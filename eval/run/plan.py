@@ -1,4 +1,4 @@
-"""From a config to the cells of a run, checked before anything is touched."""
+"""The plan of a run: its cells, models and data, checked before it starts."""
 
 import dataclasses
 import functools
@@ -45,7 +45,7 @@ class Plan:
     conditions: clean first, then the corruptions in paper order.
     models: label -> its part of the config.
     definitions: label -> the model, and the weights of its checkpoint.
-    given: label -> what was handed over, of models that are no names.
+    objects: label -> the model object, of models that are not named.
     config: with the crop that the models have in place of `geometry=model`, and
       with the name of the subset in place of its file.
     outputs: label -> what a model's outputs stand for, where a file says it.
@@ -57,7 +57,7 @@ class Plan:
   conditions: Sequence[Condition]
   models: Mapping[str, spec_lib.Model]
   definitions: Mapping[str, definitions_lib.Definition]
-  given: Mapping[str, definitions_lib.ModelObject]
+  objects: Mapping[str, definitions_lib.ModelObject]
   config: spec_lib.RunSpec
   outputs: Mapping[str, output_classes.OutputClasses] = dataclasses.field(
     default_factory=dict
@@ -81,28 +81,28 @@ class Plan:
     return self.task.setting.fly
 
   def own(self, label: str) -> bool:
-    """Whether a model is the user's, not one of the catalogue."""
+    """Return whether a model is the user's, not one of the catalogue."""
     name = self.models[label].name
     return ":" in name or self.model(label).is_external
 
   def model(self, label: str) -> Model:
-    """A model of the run, as it is shown pictures."""
+    """Return a model of the run, as it is shown pictures."""
     return self.definitions[label].model
 
   def class_names(self) -> Sequence[Sequence[str]]:
-    """What each class of the data set is called; empty where nobody knows."""
+    """Return each class's names in the data set; empty if unknown."""
     manual_dir = os.fspath(self.config.data.manual_dir or "")
     return self.config.builder.class_names(manual_dir)
 
   @property
-  def shown(self) -> list[str]:
+  def crop_lines(self) -> list[str]:
     """What is shown of one's own pictures, a line a rule; else nothing."""
     own, builder = sized(self.config.builder), self.config.builder
     if not own:
       return []
     noun = "videos" if builder.KIND == "videos" else "pictures"
     if self._rule_of_data:
-      return [f"{noun} of {self.data_shown}"]
+      return [f"{noun} of {self.data_crop}"]
     rules: dict[str, list[str]] = {}
     for label in self.models:
       rule = self.model(label).spec.geometry
@@ -114,7 +114,7 @@ class Plan:
     ]
 
   @property
-  def data_shown(self) -> str:
+  def data_crop(self) -> str:
     """What a crop by the data shows of one's own pictures; else empty."""
     own = sized(self.config.builder)
     return (
@@ -150,7 +150,7 @@ class Plan:
     return f"{self.left_out}: {note}{get * (_FROST in self.left_out)}"
 
   def notes(self, label: str) -> list[str]:
-    """What a run prints of a model, in sentences."""
+    """Return what a run prints of a model, in sentences."""
     outputs = self.outputs.get(label)
     names = [n[0] for n in self.class_names()] if outputs else []
     words = [outputs.relabelling.words(names)] if outputs else []
@@ -162,7 +162,7 @@ class Plan:
     return [(label, c) for label in self.models for c in self.conditions]
 
   def stored(self, condition: Condition) -> tuple[str, str]:
-    """Config and codec of the set that a condition is read from.
+    """Return config and codec of the set that a condition is read from.
 
     On the fly that is one for all. The authors' files hold no clean data: it is
     read without loss.
@@ -178,7 +178,7 @@ class Plan:
     return condition.config, codec
 
   def options(self, codec: str) -> dict[str, Any]:
-    """How the run's sets are built, as `datasets.builder` takes it."""
+    """Return how the run's sets are built, as `datasets.builder` takes it."""
     out: dict[str, Any] = {"codec": codec}
     if not self.fly:
       out["seed"] = self.seed
@@ -194,7 +194,7 @@ class Plan:
 
 def make(
   spec: spec_lib.RunSpec | ml_collections.ConfigDict,
-  given: Mapping[str, definitions_lib.ModelObject] | None = None,
+  objects: Mapping[str, definitions_lib.ModelObject] | None = None,
   *,
   fetch: bool = True,
 ) -> Plan:
@@ -202,7 +202,7 @@ def make(
 
   Args:
     spec: what is asked for, or the config of a file, which is read as one.
-    given: label -> model, of those that are handed over as objects.
+    objects: label -> the model object, of models that are not named.
     fetch: download checkpoints; else go without those that a run would.
 
   Raises:
@@ -215,28 +215,30 @@ def make(
   _check_paths(spec.data)
   task = task_of(spec)  # refuses what it has no use for before a file is opened
   lacks: list[missing.Lack] = []
-  parsed, subset = _with_subset(_with_left_out(spec))
+  parsed, subset = _resolve_subset(_resolve_left_out(spec))
   if parsed is not spec:
     task = task_of(parsed)
   spec_lib.check_keys(task)
   conditions = _conditions(task)  # refused before a checkpoint is read
-  given = given or {}
+  objects = objects or {}
   entries = parsed.entries
   defined = definitions_lib.define(
     entries,
-    given,
+    objects,
     task.model_kind,
-    functools.partial(of_function, parsed),
+    functools.partial(function_model, parsed),
     lacks,
     fetch=fetch,
   )
-  if parsed.model and not given:  # it may call itself otherwise than its place
+  if (
+    parsed.model and not objects
+  ):  # it may call itself otherwise than its place
     (definition,) = defined.values()
     if definition.model.name not in adapters.names():  # else nobody named it
       parsed = parsed.called(definition.model.name)
     entries = parsed.entries
     defined = dict.fromkeys(entries, definition)
-  defined = _with_last_layers(entries, defined, parsed.builder)
+  defined = _add_last_layers(entries, defined, parsed.builder)
   seen = {
     label: _as_stored(each, parsed.builder) for label, each in defined.items()
   }
@@ -244,12 +246,14 @@ def make(
     defined = seen  # models crop what was corrupted
   if parsed.data.geometry == _OF_MODELS:
     crop = parsed.builder.crop(_crop(seen))
-    parsed = parsed.with_data("geometry", crop)
+    parsed = parsed.replace_data("geometry", crop)
     task = task_of(parsed)
   _check_baseline(task, list(entries), parsed.builder)
   _check_codec(task, parsed.builder)
   _check_own(task, conditions)
-  plan = Plan(task, conditions, entries, defined, given, parsed, subset=subset)
+  plan = Plan(
+    task, conditions, entries, defined, objects, parsed, subset=subset
+  )
   for label, entry in entries.items():
     training_data.corruptions_seen(entry)
     with missing.collected(lacks):
@@ -263,12 +267,12 @@ def make(
   return dataclasses.replace(plan, lacks=tuple(lacks))
 
 
-def _with_last_layers(
+def _add_last_layers(
   entries: Mapping[str, spec_lib.Model],
   defined: Mapping[str, definitions_lib.Definition],
   builder: type[Builder],
 ) -> dict[str, definitions_lib.Definition]:
-  """With a last layer of the set's classes on networks that get one in the run."""
+  """Return definitions with the last layers that the run fits."""
   classes = len(builder.class_names())
   return {
     label: dataclasses.replace(
@@ -292,25 +296,27 @@ def sized(builder: type[Builder]) -> OwnSet | None:
 
 
 def _as_stored(
-  of: definitions_lib.Definition, builder: type[Builder]
+  definition: definitions_lib.Definition, builder: type[Builder]
 ) -> definitions_lib.Definition:
   """Return a model that takes pictures of one's own of its size unchanged."""
-  own, spec = sized(builder), of.model.spec
+  own, spec = sized(builder), definition.model.spec
   if not own or not isinstance(spec, Spec):
-    return of
+    return definition
   px = spec.input_px
   if own.sizes != {(px, px)}:
-    return of
+    return definition
   fields = {"resize": "short_side", "resize_px": px}
-  return dataclasses.replace(of, model=of.model.with_fields(fields))
+  return dataclasses.replace(
+    definition, model=definition.model.with_fields(fields)
+  )
 
 
 def _check_frost(data: spec_lib.Data) -> None:
   frost_pictures.check(data.frost_dir, data.manual_dir)
 
 
-def _with_left_out(config: spec_lib.RunSpec) -> spec_lib.RunSpec:
-  """With `frost`, or nothing, in place of `left_out=absent`.
+def _resolve_left_out(config: spec_lib.RunSpec) -> spec_lib.RunSpec:
+  """Return the spec with `frost`, or nothing, in place of `left_out=absent`.
 
   What a config asks for by its name is not left out, nor where a folder is named.
   """
@@ -318,20 +324,20 @@ def _with_left_out(config: spec_lib.RunSpec) -> spec_lib.RunSpec:
     return config
   named = _FROST in spec_lib.words(config.data.corruptions or ())
   named = named or frost_pictures.is_named(config.data.frost_dir)
-  config = config.with_data("left_out", "none")
+  config = config.replace_data("left_out", "none")
   if config.data.source != "fly" or named:
     return config
   lacks: list[missing.Lack] = []
   if any(c.name == _FROST for c in _conditions(task_of(config))):
     with missing.collected(lacks):
       _check_frost(config.data)
-  return config.with_data("left_out", _FROST) if lacks else config
+  return config.replace_data("left_out", _FROST) if lacks else config
 
 
 def _check_baseline(
   task: base.Task, labels: Sequence[str], builder: type[Builder]
 ) -> None:
-  """Refuses what does not fit; over one's own data all published numbers."""
+  """Refuse what does not fit; over one's own data all published numbers."""
   task.check_baseline(labels)
   baseline = task.setting.baseline
   if builder.OWN and baseline and not baselines.model_label(baseline):
@@ -343,7 +349,7 @@ def _check_baseline(
 
 
 def _check_paths(data: spec_lib.Data) -> None:
-  """Refuses addresses that nothing here opens."""
+  """Refuse addresses that nothing here opens."""
   for key in ("data_dir", "manual_dir", "frost_dir"):
     if getattr(data, key):
       paths.parse(getattr(data, key), f"config.data.{key}")
@@ -352,7 +358,7 @@ def _check_paths(data: spec_lib.Data) -> None:
 
 
 def _conditions(task: base.Task) -> list[Condition]:
-  """The task's, with the keys that name them where they cannot be had."""
+  """Return the task's conditions; refusals name the keys."""
   try:
     return task.conditions()
   except errors.UserError as e:
@@ -362,7 +368,7 @@ def _conditions(task: base.Task) -> list[Condition]:
 
 
 def task_of(config: spec_lib.RunSpec) -> base.Task:
-  """The task of a config, bound to its setting.
+  """Return the task of a config, bound to its setting.
 
   Of `geometry=model` with the set's own crop: the models are not known yet.
 
@@ -371,7 +377,7 @@ def task_of(config: spec_lib.RunSpec) -> base.Task:
       task refuses.
   """
   if config.data.geometry == _OF_MODELS:
-    config = config.with_data("geometry", "")
+    config = config.replace_data("geometry", "")
   data = config.data
   if data.source not in _SOURCES:
     raise errors.unknown_error("data.source", data.source, _SOURCES)
@@ -381,7 +387,7 @@ def task_of(config: spec_lib.RunSpec) -> base.Task:
 
 
 def _check_set_kind(config: spec_lib.RunSpec) -> None:
-  """Refuses a data set of another task."""
+  """Refuse a data set of another task."""
   name, kind = config.data.name, config.builder.KIND
   if kind != tasks.get(config.task).set_kind:
     others = [t for t in tasks.names() if tasks.get(t).set_kind == kind]
@@ -392,7 +398,7 @@ def _check_set_kind(config: spec_lib.RunSpec) -> None:
 
 
 def _crop(defined: Mapping[str, definitions_lib.Definition]) -> str:
-  """The models' crop rule, which edition, sets and notes follow from."""
+  """Return the models' crop rule, which edition, sets and notes follow from."""
   rules = {each.model.spec.geometry for each in defined.values()}
   if len(rules) != 1:
     raise errors.UserError(
@@ -402,10 +408,10 @@ def _crop(defined: Mapping[str, definitions_lib.Definition]) -> str:
   return rules.pop()
 
 
-def _with_subset(
+def _resolve_subset(
   config: spec_lib.RunSpec,
 ) -> tuple[spec_lib.RunSpec, subset_lib.Subset | None]:
-  """The config with the subset's name in place of its file, and the subset.
+  """Return the spec with the subset's name for its file, and the subset.
 
   So a workdir is continued wherever the file lies, and not with another one.
   """
@@ -418,11 +424,11 @@ def _with_subset(
       " both choose examples. Set limit to 0, or leave out subset."
     )
   subset = subsets.read(data.subset)
-  return config.with_data("subset", subset.name), subset
+  return config.replace_data("subset", subset.name), subset
 
 
 def _check_own(task: base.Task, conditions: Sequence[Condition]) -> None:
-  """Refuses corruptions of one's own that do not serve the set's edition."""
+  """Refuse corruptions of one's own that do not serve the set's edition."""
   for name in dict.fromkeys(c.name for c in conditions):
     if task.family.kind == "pictures" and task.setting.fly and name:
       setting = task.setting
@@ -444,7 +450,7 @@ def _check_codec(task: base.Task, builder: type[Builder]) -> None:
 
 
 def _check_sets(plan: Plan) -> None:
-  """Refuses configs, codecs and crops that the data set does not have."""
+  """Refuse configs, codecs and crops that the data set does not have."""
   builder, split = plan.config.builder, plan.config.data.split
   if builder.FAMILY is not None and split not in builder.splits():
     raise errors.UserError(
@@ -459,33 +465,35 @@ def _check_sets(plan: Plan) -> None:
 
 
 def model_classes(config: spec_lib.RunSpec) -> tuple[int, ...]:
-  """Class counts of models that a config's run takes, before any is known.
+  """Return the class counts that models of a run may have.
 
   Raises:
     UserError: an unknown dataset or task, or settings that they refuse.
   """
   task = task_of(config)
-  config = config.with_data("geometry", task.setting.data.get("geometry", ""))
+  config = config.replace_data(
+    "geometry", task.setting.data.get("geometry", "")
+  )
   builder = _clean_builder(Plan(task, [Condition()], {}, {}, {}, config))
   classes = task.label_feature(builder.info.features).num_classes
   own = builder.OWN
   kind = task.model_kind
   of_published = own and (
-    own.members or output_classes.of_published(builder.class_names(), kind)
+    own.members or output_classes.from_published(builder.class_names(), kind)
   )
   published = {len(output_classes.published(kind))} if of_published else set()
   counts = {classes, *published}
   return tuple(c for n in sorted(counts) for c in task.model_classes(n))
 
 
-def of_function(
+def function_model(
   config: spec_lib.RunSpec,
   function: Callable[..., Any],
   side_px: int | None = None,
   classes: Any = None,
   label: str = "",
 ) -> Model:
-  """A plain function as a model of a config's run; see `functions.model`."""
+  """Return a plain function as a model of a run; see `functions.model`."""
   own = config.builder.OWN
   if own and not classes:
     called = label or getattr(function, "__name__", "the function")
@@ -502,14 +510,16 @@ def of_function(
 
 
 def _check_annotated(own: OwnSet, label: str, count: int) -> None:
-  """Asks which of the categories the `count` classes of a detector are.
+  """Ask which of the categories the `count` classes of a detector are.
 
   Raises:
     UserError: categories without boxes would shift them; of COCO's 80 none would.
   """
   some, first = list(own.annotated), list(own.classes[:count])
+  if not some or first[: len(some)] == some:
+    return
   coco = [n for n, *_ in output_classes.published("detection")]
-  if not some or first[: len(some)] == some or list(own.classes) == coco:
+  if list(own.classes) == coco:
     return
   without = [n for n in own.classes if n not in some]
   raise errors.UserError(
@@ -529,7 +539,7 @@ def _clean_builder(plan: Plan) -> Any:
 
 
 def _outputs(plan: Plan) -> dict[str, output_classes.OutputClasses]:
-  """Of models whose entries say their classes, or that a set's own names tell."""
+  """Return the output classes that configs, trainings or names tell."""
   given = {k: e.classes for k, e in plan.models.items() if e.classes}
   if given and plan.task.has_label_maps:
     raise errors.UserError(
@@ -557,24 +567,24 @@ def _outputs(plan: Plan) -> dict[str, output_classes.OutputClasses]:
     count = plan.model(label).spec.num_classes
     what = f"{plan.models[label].key}.checkpoint"
     numbered = isinstance(builder.CLASSES, int)
-    outputs = output_classes.of_training(
+    outputs = output_classes.from_training(
       what, trained[label], names, count, numbered=numbered
     )
     out |= {label: outputs} if outputs else {}
   if builder.OWN:
-    out |= _of_published(plan, names, set(out))
+    out |= _published_classes(plan, names, set(out))
     _check_order(plan, builder.OWN, {*out, *trained})
   if plan.task.among_all:
     out = {label: outputs.among_all() for label, outputs in out.items()}
   return out
 
 
-def _check_order(plan: Plan, own: OwnSet, known: Collection[str]) -> None:
-  """Refuses outputs in an order that nobody said, where two are usual."""
+def _check_order(plan: Plan, own: OwnSet, labels: Collection[str]) -> None:
+  """Refuse outputs in an order that nobody said, where two are usual."""
   untold = [
     label
     for label, entry in plan.models.items()
-    if label not in known and not entry.last_layer
+    if label not in labels and not entry.last_layer
   ]
   if own.two_orders and untold:
     raise errors.UserError(
@@ -586,26 +596,26 @@ def _check_order(plan: Plan, own: OwnSet, known: Collection[str]) -> None:
 
 
 def _trained(plan: Plan) -> dict[str, Sequence[str]]:
-  """Classes of the networks that `robust-tfds train` made, in their order."""
+  """Return the classes of networks from `robust-tfds train`, in order."""
   if plan.task.has_label_maps:
     return {}  # a label map says what outputs are
   said = {
-    label: training_data.of_training(entry)
+    label: training_data.read_disclosure(entry)
     for label, entry in plan.models.items()
   }
   return {label: each.classes for label, each in said.items() if each}
 
 
-def _of_published(
-  plan: Plan, names: Sequence[Sequence[str]], said: Collection[str]
+def _published_classes(
+  plan: Plan, names: Sequence[Sequence[str]], labels: Collection[str]
 ) -> dict[str, output_classes.OutputClasses]:
-  """Of models of ImageNet's or COCO's classes over a set of some: none is said."""
+  """Return output classes of published models over some of their classes."""
   own, kind = plan.config.builder.OWN, plan.task.model_kind
   members = own.members if own else ()  # of natural sets
   outputs = (
-    output_classes.of_members(members, [name[0] for name in names])
+    output_classes.from_members(members, [name[0] for name in names])
     if members
-    else output_classes.of_published(names, kind)
+    else output_classes.from_published(names, kind)
   )
   count = len(output_classes.published(kind))
   specs = {label: plan.model(label).spec for label in plan.models}
@@ -613,7 +623,7 @@ def _of_published(
     label: outputs
     for label, spec in specs.items()
     if outputs
-    and label not in said
+    and label not in labels
     and (
       spec.label_space == _IMAGENET
       or (spec.num_classes == count and (members or len(names) < count))
@@ -622,7 +632,7 @@ def _of_published(
 
 
 def _check_label_spaces(plan: Plan, lacks: Sequence[missing.Lack]) -> None:
-  """Refuses models of other classes than the data's; says what lacks as well."""
+  """Refuse models of other classes than the data's; also say what is missing."""
   builder = _clean_builder(plan)
   try:
     for label in plan.models:
@@ -634,13 +644,15 @@ def _check_label_spaces(plan: Plan, lacks: Sequence[missing.Lack]) -> None:
 
 
 def _check_weights(plan: Plan, label: str) -> None:
-  """Refuses a model whose weights are nowhere."""
-  entry, given = plan.models[label], plan.given.get(label)
+  """Refuse a model whose weights are nowhere."""
+  entry, model_object = plan.models[label], plan.objects.get(label)
   if entry.train:
     _check_train(label, entry.train)
-  brought = plan.own(label) or (given and given.variables is not None)
+  brought = plan.own(label) or (
+    model_object and model_object.variables is not None
+  )
   if not entry.checkpoint and not entry.train and not brought:
-    raise definitions_lib.without_weights(
+    raise definitions_lib.missing_weights_error(
       label, entry, "Neither a checkpoint nor a training recipe is named."
     )
 
@@ -663,7 +675,7 @@ def _check_train(label: str, recipe: spec_lib.Train) -> None:
 
 
 def check_classes(plan: Plan, label: str, spec: Any, builder: Any) -> None:
-  """Refuses a model of other classes than the data's.
+  """Refuse a model of other classes than the data's.
 
   Args:
     builder: of the data set, prepared or not.
@@ -687,7 +699,7 @@ def check_classes(plan: Plan, label: str, spec: Any, builder: Any) -> None:
 
 
 def image_px(plan: Plan) -> int:
-  """Side of the pictures that stages are timed on: the set's own, px."""
+  """Return the side of the pictures that stages are timed on, px."""
   if plan.task.setting.edition_px:
     return plan.task.setting.edition_px
   features = _clean_builder(plan).info.features

@@ -38,7 +38,7 @@ def measure(
   manual_dir: str | None = None,
   seed: int = 0,
 ) -> Mapping[tuple[str, int], float]:
-  """(corruption, severity) -> mean RMSE in levels.
+  """Return the mean RMSE in levels by (corruption, severity).
 
   Args:
     dataset: a corrupted dataset.
@@ -88,7 +88,7 @@ def figure(
   rows: Sequence[table.Row],
   folder: epath.Path,
 ) -> epath.Path:
-  """Figure 6: relative performance over RMSE, a point a corruption and model."""
+  """Draw Figure 6: relative performance over RMSE by corruption and model."""
   points = []
   for i, model in enumerate(dict.fromkeys(r.model for r in rows)):
     of_model = [r for r in rows if r.model == model]
@@ -111,7 +111,7 @@ def figure(
 
 
 def define_flags() -> None:
-  """The command's flags."""
+  """Define the command's flags."""
   flags.DEFINE_string("dataset", None, "A corrupted dataset, e.g. coco_c.")
   flags.DEFINE_string("split", None, "Its split; default: the only one.")
   flags.DEFINE_integer("limit", 50, "Images that are looked at.")
@@ -126,7 +126,7 @@ def define_flags() -> None:
 
 
 def main(argv: Sequence[str]) -> None:
-  """Measures, writes, prints."""
+  """Measure, write and print."""
   command.no_arguments(argv)
   settings = flags.FLAGS
   out = paths.parse(settings.out, "--out")

@@ -18,7 +18,7 @@ from eval.cells.workdir import Workdir
 from eval.pipeline import inputs
 from eval.run import data as data_lib
 from eval.run.execution import cells as cells_lib
-from eval.run.execution import fingerprints, kept, one_pass, repair, timing
+from eval.run.execution import fingerprints, one_pass, run_cache, timing
 from eval.run.execution.contents import Contents
 from eval.run.execution.progress import Progress, say
 from eval.run.model import load as load_lib
@@ -45,7 +45,7 @@ class Runner:
     shard: Shard = WHOLE,
     report: bool = True,
   ):
-    """Prepares devices; writes nothing yet.
+    """Prepare devices; write nothing yet.
 
     Args:
       plan: what is to be done.
@@ -66,7 +66,7 @@ class Runner:
     self.data = data_lib.Data(plan, self.workdir, self.host, self.stages)
 
   def run(self) -> list[table.Row]:
-    """Everything; returns the table's rows, on the first host.
+    """Run everything; return the table's rows on the first host.
 
     A shard returns none, and writes no table.
 
@@ -76,7 +76,7 @@ class Runner:
       disk.DiskError: something could not be written; finished cells stay.
     """
     self._check_all_is_here()
-    self._say(devices.in_words())
+    self._say(devices.description())
     with self._nothing_of_missing(), self._locked():
       self._claim()
       loaded, truth, cells = self._prepare()
@@ -91,7 +91,7 @@ class Runner:
     return rows
 
   def _check_all_is_here(self) -> None:
-    """Refuses a run that lacks data or weights, before anything is written."""
+    """Refuse a run that lacks data or weights, before anything is written."""
     lacks = list(self.plan.lacks)
     if self.host.index == 0:
       lacks += data_lib.lacks(self.plan, self.workdir)
@@ -113,7 +113,7 @@ class Runner:
   def _publish(
     self, cells: Sequence[Cell], outcome: publish.Outcome
   ) -> list[table.Row]:
-    """Writes the table and the reports; a shard leaves them to `score`."""
+    """Write the table and the reports; a shard leaves them to `score`."""
     if self._shard.count > 1:
       self._say(
         f"shard {self._shard} is finished. When all are, this makes the table:"
@@ -129,7 +129,7 @@ class Runner:
     return rows
 
   def report(self, folder: epath.Path) -> None:
-    """Writes the reports of a finished run.
+    """Write the reports of a finished run.
 
     Raises:
       UserError: the run was not finished here, or makes no reports.
@@ -141,7 +141,7 @@ class Runner:
     self._outcome.report(folder)
 
   def _say(self, text: str) -> None:
-    """Prints a line, on the first host."""
+    """Print a line, on the first host."""
     if self.host.index == 0:
       say(text)
 
@@ -157,15 +157,17 @@ class Runner:
         held = lock.held(self.workdir.path, breaking=self._break_lock)
         mine = stack.enter_context(held)
         nonce = mine.nonce
-        stack.enter_context(stopping.at_stop(mine.release))
+        stack.enter_context(stopping.when_stopped(mine.release))
       nonce = hosts.text_of_first_host(self.host, nonce)
       self.workdir = dataclasses.replace(self.workdir, writer=nonce)
       yield
 
   def _claim(self) -> None:
-    """Makes the workdir this run's, and holds its cells against each other."""
+    """Claim the workdir for this run and compare its cells with each other."""
     if self.host.index == 0:
       if self._repair:
+        from eval.run.execution import repair
+
         repair.repair(self.workdir, self.plan.models)
       self.workdir.claim(self.plan.config.written)
       for label in self.plan.models:  # what a killed run was writing
@@ -174,8 +176,8 @@ class Runner:
     hosts.barrier(self.host, "workdir")
 
   def _prepare(self) -> tuple[dict, dict[str, Any] | None, list[Cell]]:
-    """Data, models and the ground truth."""
-    if where := kept.keep():
+    """Prepare data, models and the ground truth."""
+    if where := run_cache.keep():
       self._say(where)
     data = self.plan.config.data
     frost_pictures.choose(data.frost_dir, data.manual_dir)
@@ -196,7 +198,7 @@ class Runner:
       model = loaded[label]
       for note in [*self.plan.notes(label), *model.kind.notes, *model.notes]:
         self._say(f"{label}: {note}")
-    truth = hosts.on_first_host(self.host, "truth", self._truth)
+    truth = hosts.first_host_first(self.host, "truth", self._truth)
     cells = self._cells(loaded, self._chosen)
     if self.host.index == 0:
       own = {label: model.own for label, model in loaded.items() if model.own}
@@ -204,10 +206,10 @@ class Runner:
     return loaded, truth, cells
 
   def _say_how_many(self, clean: inputs.Source) -> None:
-    """Prints what a set of one's own is, or how much of a published one."""
+    """Print what a set of one's own is, or how much of a published one."""
     if clean.builder.OWN:
       self._say(clean.builder.OWN.words)
-    for line in self.plan.shown:
+    for line in self.plan.crop_lines:
       self._say(line)
     builder, split = clean.builder, clean.split
     if builder.published_examples(split) not in (0, clean.total):
@@ -219,7 +221,7 @@ class Runner:
     loaded: Mapping[str, load_lib.LoadedModel],
     chosen: Sequence[tuple[str, Condition]],
   ) -> list[Cell]:
-    """Cells of the run, with what they depend on."""
+    """Return the run's cells, with everything that they depend on."""
     contents = Contents(self.workdir.contents_path)
     cells = fingerprints.cells(self.plan, self.data, loaded, contents, chosen)
     for text in self.data.made_otherwise:
@@ -229,7 +231,7 @@ class Runner:
     return cells
 
   def _truth(self) -> dict[str, Any] | None:
-    """The ground truth, made by the first host and kept in the workdir."""
+    """Return the ground truth; the first host makes it."""
     truth = self.workdir.truth()
     if truth is None and self.host.index == 0:
       truth = self.plan.task.truth(self.data.clean)
@@ -244,7 +246,7 @@ class Runner:
     loaded: Mapping[str, load_lib.LoadedModel],
     outcome: publish.Outcome,
   ) -> None:
-    """All cells that are not finished, and the outcome of all that are.
+    """Make all unfinished cells; add every finished one to the outcome.
 
     Finished ones are read first: damage is said before hours of work.
     """
@@ -268,23 +270,26 @@ class Runner:
         self.stages,
         progress,
         self.plan.config.data.block_mib << 20,
-        outcome.wanted,
+        outcome.shown_ids,
         outcome.note,
       )
       with cells_lib.CellMaker(setup, self.workdir, outcome.add) as maker:
-        at_end = functools.partial(self._kept, cells, done, maker)
-        with stopping.at_stop(at_end), stopping.at_stop(progress.close):
-          for source, of_source in self._by_source(cells).items():
+        at_end = functools.partial(self._kept_in_words, cells, done, maker)
+        with (
+          stopping.when_stopped(at_end),
+          stopping.when_stopped(progress.close),
+        ):
+          for source, of_source in self._group_by_source(cells).items():
             lacking = [c for c in of_source if c not in done]
             maker.run(of_source, lacking, source)
 
-  def _kept(
+  def _kept_in_words(
     self, cells: Sequence[Cell], done: set[Cell], maker: cells_lib.CellMaker
   ) -> str:
-    """What is not made again, if the run is stopped."""
+    """Return what is not made again, if the run is stopped."""
     shares: dict[Condition, list[float]] = {}
     for cell in cells:
-      share = 1.0 if cell in done else maker.kept(cell)
+      share = 1.0 if cell in done else maker.kept_share(cell)
       shares.setdefault(cell.condition, []).append(share)
     whole = [min(each) == 1 for each in shares.values()]
     kind = self.plan.task.set_kind
@@ -297,15 +302,15 @@ class Runner:
     )
 
   def _images(self, cell: Cell) -> int:
-    """That a cell's model is shown on this host."""
+    """Return how many images this host shows to the cell's model."""
     each = self.plan.task.images_per_example(cell.condition)
-    return each * self.data.of(cell.condition).share
+    return each * self.data.source(cell.condition).share
 
-  def _by_source(
+  def _group_by_source(
     self, cells: Sequence[Cell]
   ) -> dict[inputs.Source, list[Cell]]:
-    """The sets that are read, and the cells that are made of each."""
+    """Return the sets that are read, and the cells that are made of each."""
     out: dict[inputs.Source, list[Cell]] = {}
     for cell in cells:
-      out.setdefault(self.data.of(cell.condition), []).append(cell)
+      out.setdefault(self.data.source(cell.condition), []).append(cell)
     return out

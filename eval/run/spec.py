@@ -31,7 +31,7 @@ def words(value: Any) -> list[Any]:
   return list(value) if isinstance(value, (list, tuple)) else [value]
 
 
-def _listed(value: Any) -> Any:
+def _check_listed(value: Any) -> Any:
   """Refuse a value that names nothing, or one thing twice."""
   items = words(value)
   if not items or "" in items or len(set(items)) < len(items):
@@ -50,7 +50,7 @@ _Format = Annotated[
 ]
 _Names = Annotated[
   str | list[str] | tuple[str, ...],
-  pydantic.AfterValidator(_listed),
+  pydantic.AfterValidator(_check_listed),
   pydantic.Field(
     description="names, groups or sets, none empty or twice ('none' for clean"
     " data alone)"
@@ -58,7 +58,7 @@ _Names = Annotated[
 ]
 _Levels = Annotated[
   int | list[int] | tuple[int, ...],
-  pydantic.AfterValidator(_listed),
+  pydantic.AfterValidator(_check_listed),
   pydantic.Field(description="whole numbers, at least one and none twice"),
 ]
 _Spec = Annotated[
@@ -156,14 +156,14 @@ class Model(settings.Group):
   @pydantic.model_validator(mode="before")
   @classmethod
   def _weights_are_there(cls, values: Any) -> Any:
-    """A checkpoint takes the place of the recipe that a config names."""
+    """Return a checkpoint takes the place of the recipe that a config names."""
     if isinstance(values, Mapping) and values.get("checkpoint"):
       return {k: v for k, v in values.items() if k != "train"}
     return values
 
   @property
   def key(self) -> str:
-    """Where it stands in the config: `model`, or `models.LABEL`."""
+    """The key in the config: `model`, or `models.LABEL`."""
     return self._key
 
 
@@ -296,7 +296,7 @@ class RunSpec(settings.Group):
       )
     return dict(sorted(self.models.items()))  # as `config.json` has them
 
-  def with_model(self, values: Mapping[str, Any]) -> RunSpec:
+  def replace_model(self, values: Mapping[str, Any]) -> RunSpec:
     """Return the spec of a run of one model.
 
     Args:
@@ -305,7 +305,7 @@ class RunSpec(settings.Group):
     model = _model("model", values)
     return self.model_copy(update={"model": model})
 
-  def with_models(self, values: Mapping[str, Mapping[str, Any]]) -> RunSpec:
+  def replace_models(self, values: Mapping[str, Mapping[str, Any]]) -> RunSpec:
     """Return the spec of a run of several models.
 
     Args:
@@ -322,7 +322,7 @@ class RunSpec(settings.Group):
     labelled = model.model_copy(update={"label": name})
     return self.model_copy(update={"model": labelled})
 
-  def with_data(self, key: str, value: str) -> RunSpec:
+  def replace_data(self, key: str, value: str) -> RunSpec:
     """Return the spec with another value of a key of `data`."""
     changed = self.data.model_copy(update={key: value})
     return self.model_copy(update={"data": changed})
@@ -381,7 +381,7 @@ def from_values(values: Mapping[str, Any]) -> RunSpec:
       number from 0`; of unknown keys with the nearest one.
   """
   resolved, builder = dataset_config.resolved(_without_empty(values))
-  given = settings.plain(dataset_config.with_conditions(resolved))
+  given = settings.plain(dataset_config.add_conditions(resolved))
   entries = given.pop("models", None)
   model = given.pop("model", None)
   out = settings.validated(RunSpec, given)
@@ -392,12 +392,12 @@ def from_values(values: Mapping[str, Any]) -> RunSpec:
       " put all models into config.models."
     )
   if model is not None:
-    return out.with_model(model)
+    return out.replace_model(model)
   if not isinstance(entries or {}, Mapping):
     raise errors.UserError(
       f"config.models: got {entries!r}, expected a group of settings."
     )
-  return out.with_models(entries) if entries else out
+  return out.replace_models(entries) if entries else out
 
 
 def _model(key: str, values: Mapping[str, Any]) -> Model:
@@ -433,7 +433,7 @@ def _without_empty(value: Any) -> Any:
 
 
 def _check_spec(path: str, model: Model) -> None:
-  """Refuses fields that no spec has, and values that they cannot have."""
+  """Refuse fields that no spec has, and values that they cannot have."""
   kinds = spec_fields.kinds() if model.spec else {}
   for name, value in model.spec.items():
     key = f"{path}.spec.{name}"

@@ -41,7 +41,7 @@ _REMEDY = (
 def read(
   value: str | os.PathLike[str], key: str = "config.data.subset"
 ) -> subset.Subset:
-  """The subset of a name or a file.
+  """Return the subset of a name or a file.
 
   Args:
     value: a name or a path.
@@ -71,7 +71,7 @@ def read(
 
 
 def _robustbench(key: str) -> subset.Subset:
-  """The ids that an installed package brings."""
+  """Return the ids that an installed package brings."""
   key = f"{key}={ROBUSTBENCH}"
   spec = importlib.util.find_spec(_PACKAGE)  # imports nothing
   folders = list(spec.submodule_search_locations or ()) if spec else []
@@ -97,7 +97,7 @@ def _bytes(path: os.PathLike[str]) -> bytes:
 
 
 def _ids(data: bytes, source: str) -> tuple[str, ...]:
-  """The ids of a file's bytes."""
+  """Return the ids of a file's bytes."""
   first: dict[str, int] = {}
   lines = reading.decode(data, source).splitlines()
   for number, line in enumerate(lines, 1):

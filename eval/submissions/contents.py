@@ -33,7 +33,7 @@ from eval.submissions import manifest as manifest_lib
 from eval.submissions.manifest import Manifest
 from eval.tasks.detections import result_lists
 from eval.tasks.headlines import stored_numbers
-from eval.tasks.parts import known
+from eval.tasks.parts import example_checks
 from robust_tfds import conditions, datasets, errors
 
 # What the config and the facts of another program's predictions both may say.
@@ -60,7 +60,7 @@ class Account:
   planned: int = 0
   marked: int = 0
   stated: dict[str, dict[str, Any]] = dataclasses.field(default_factory=dict)
-  examples: dict[str, set[known.Examples]] = dataclasses.field(
+  examples: dict[str, set[example_checks.Examples]] = dataclasses.field(
     default_factory=lambda: collections.defaultdict(set)
   )
   labels: dict[str, tuple[int, int]] = dataclasses.field(default_factory=dict)
@@ -334,7 +334,9 @@ class _Checker:
     self, cell: Cell, note: note_lib.Note, columns: Columns, account: Account
   ) -> None:
     """Ids and labels against the set's, once for each file of examples."""
-    if stored_numbers.is_one(columns) or result_lists.is_one(columns):
+    if stored_numbers.holds_numbers(columns) or result_lists.holds_results(
+      columns
+    ):
       return
     assert note.data is not None
     path = examples_lib.path(self._workdir.examples, note.examples)
@@ -359,14 +361,18 @@ class _Checker:
       )
     limit = int(self._config.data.get("limit", 0) or 0)
     account.examples[cell.dataset].add(
-      known.check_examples(source, note.data, limit, ids)
+      example_checks.check_examples(source, note.data, limit, ids)
     )
     if "label" in columns:
-      by_id = known.check_labels(source, cell.dataset, rows, columns["label"])
+      by_id = example_checks.check_labels(
+        source, cell.dataset, rows, columns["label"]
+      )
       account.labels[cell.dataset] = by_id, len(rows)
       for more in columns["labels"].T if by_id and "labels" in columns else ():
         named = list(itertools.compress(rows, more >= 0))
-        known.check_labels(source, cell.dataset, named, more[more >= 0])
+        example_checks.check_labels(
+          source, cell.dataset, named, more[more >= 0]
+        )
     elif self._run.truth is not None and "image_id" in columns:
       _check_pictures(source, columns, self._run.truth)
     self._check_same(source, cell.dataset, columns)

@@ -34,7 +34,7 @@ from eval.cells.files.columns import Columns
 from eval.cells.workdir import Workdir
 from eval.readers.base import Run
 from eval.submissions import layout
-from eval.tasks.parts import known
+from eval.tasks.parts import example_checks
 from robust_tfds import datasets, errors, natural_sets
 from robust_tfds.shards import Shard
 from robust_tfds.storage import paths
@@ -252,7 +252,7 @@ def _settings(
       )
   subset = str(settings.data.get("subset") or "")
   ids = dict.fromkeys(run.columns(cell)["example_id"].tolist())
-  lines = known.subset_lines(subset, list(ids))
+  lines = example_checks.subset_lines(subset, list(ids))
   if lines:
     file = target / f"{subset.rpartition('-')[0]}.txt"
     file.write_text("\n".join(lines))

@@ -99,7 +99,7 @@ def _models(
   return {
     label: _with_training(
       label,
-      Side.of(run, cell.dataset, label).model_facts,
+      Side.from_run(run, cell.dataset, label).model_facts,
       trained_on.get(label, "").strip(),
       corruptions_seen.get(label),
     )
@@ -183,7 +183,7 @@ def _write_weights(
   absent = []
   for label in [label for label in run.trained if label in models]:
     workdir, sha256 = home(first[label]), models[label].weights
-    variables = weights.of_run(workdir, label, sha256)
+    variables = weights.read(workdir, label, sha256)
     if variables is None:
       absent.append(label)
     else:
@@ -195,7 +195,7 @@ def _cells(run: Run, models: Mapping[str, ModelFacts]) -> Iterator[Cell]:
   """The cells with facts of their data and models."""
   for dataset in run.datasets:
     for label in run.labels(dataset):
-      yield from _with_facts(Side.of(run, dataset, label), models[label])
+      yield from _with_facts(Side.from_run(run, dataset, label), models[label])
 
 
 def _with_facts(side: Side, model_facts: ModelFacts) -> Iterator[Cell]:

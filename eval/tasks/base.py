@@ -26,7 +26,7 @@ from eval.pipeline import blocks, inputs, predict
 from eval.pipeline import show as show_lib
 from eval.tasks.headlines import baselines, spread
 from eval.tasks.headlines import headlines as headlines_lib
-from eval.tasks.parts import known, reliability, top_k
+from eval.tasks.parts import example_checks, reliability, top_k
 from robust_tfds import conditions, errors
 from robust_tfds.building import geometry
 from robust_tfds.corruptions import spec as corruption_spec
@@ -137,11 +137,12 @@ class Task(abc.ABC):
   canvas. per_model: each model is shown different inputs, see `show`. unit:
   what a model is shown, in words. has_pairs: `pairs` gives the true and the
   predicted classes. has_overlays: `overlays` gives boxes to draw.
-  averages_calibration: the table has means of the cells' calibration. own_keys:
+  averages_answers: the table has means of the cells' metrics of answers. own_keys:
   keys of the config's `data` that this task reads and others do not.
-  has_label_maps: a `label_space` maps outputs to classes. among_all: outputs
-  that are no class of the data set count as answers. no_baseline: why no
-  baseline is accepted, with `{task}` and `{got}`.
+  corrupts: it has conditions besides clean; without, the data set holds the
+  perturbations. has_label_maps: a `label_space` maps outputs to classes.
+  among_all: outputs that are no class of the data set count as answers.
+  no_baseline: why no baseline is accepted, with `{task}` and `{got}`.
   """
 
   facts: ClassVar[TaskFacts]
@@ -156,7 +157,8 @@ class Task(abc.ABC):
   unit: ClassVar[str] = "image"
   has_pairs: ClassVar[bool] = False
   has_overlays: ClassVar[bool] = False
-  averages_calibration: ClassVar[bool] = False
+  averages_answers: ClassVar[bool] = False
+  corrupts: ClassVar[bool] = True
   own_keys: ClassVar[tuple[str, ...]] = ()
   has_label_maps: ClassVar[bool] = False
   among_all: bool = False
@@ -178,8 +180,16 @@ class Task(abc.ABC):
     (`severities` or `difficulties`).
 
     Raises:
-      UserError: an unknown name (with a suggestion) or level, or no name.
+      UserError: an unknown name (with a suggestion) or level, no name, or a
+        config of another program without the keys.
     """
+    if not self.corrupts:
+      return [Condition()]
+    for key in self.condition_keys():
+      if key not in self.setting.data:
+        raise errors.UserError(
+          f"config.data.{key}: missing; the task {self.facts.task} needs it."
+        )
     names, levels = (self.setting.data[key] for key in self.condition_keys())
     chosen = self.family.select(names, levels)
     return [c for c in chosen if c.name not in self.left_out]
@@ -192,6 +202,8 @@ class Task(abc.ABC):
   @classmethod
   def condition_keys(cls) -> tuple[str, ...]:
     """Return the keys of the config's `data` that name the conditions."""
+    if not cls.corrupts:
+      return ()
     return f"{cls.family.noun}s", _LEVELS[cls.family.level_noun]
 
   def images_per_example(self, condition: Condition) -> int:
@@ -318,7 +330,7 @@ class Task(abc.ABC):
     """Return everything that a table needs of a cell, reading its columns once."""
     rows = self.cell_rows(cell, columns, truth)
     out = Measured(rows, self.totals(columns), inputs=self.inputs(columns))
-    if not self.averages_calibration:
+    if not self.averages_answers:
       return out
     numbers, groups = reliability.numbers(columns, rows, self.facts.task)
     return dataclasses.replace(out, numbers=numbers, groups=groups)
@@ -350,7 +362,7 @@ class Task(abc.ABC):
     self,
     cells: headlines_lib.Numbers,
     reference: headlines_lib.Numbers | None = None,
-    seen: Collection[Condition] = (),
+    trained_on: Collection[Condition] = (),
   ) -> dict[Key, resampling.Replicates]:
     """Return the headlines whose cells are all present.
 
@@ -358,17 +370,17 @@ class Task(abc.ABC):
       cells: those of one model: replicates of equal draws.
       reference: those of the baseline, drawn together, if the setting's
         baseline is a model.
-      seen: the conditions that models were trained on.
+      trained_on: the conditions that models were trained on.
     """
-    theirs = reference or self.published_reference()
-    listed = self.listed(cells, theirs, seen)
-    return headlines_lib.numbers(listed, cells, theirs)
+    constants = reference or self.published_reference()
+    headlines = self.all_headlines(cells, constants, trained_on)
+    return headlines_lib.numbers(headlines, cells, constants)
 
-  def listed(
+  def all_headlines(
     self,
     cells: headlines_lib.Cells,
     reference: headlines_lib.Cells,
-    seen: Collection[Condition] = (),
+    trained_on: Collection[Condition] = (),
   ) -> list[headlines_lib.Headline]:
     """Return the headlines, and those over the requested part of their cells.
 
@@ -376,11 +388,14 @@ class Task(abc.ABC):
     For a model that was trained on some conditions, headlines over the others
     are added.
     """
-    whole = self.headlines(cells, reference)
-    every = headlines_lib.with_held_out(whole, cells, seen)
-    if self.left_out:
-      return every
-    return headlines_lib.with_parts(every, cells)
+    out = []
+    for headline in self.headlines(cells, reference):
+      held_out = headline.held_out(cells, trained_on)
+      for variant in (headline, held_out):
+        if variant is not None:
+          part = None if self.left_out else variant.part(cells)
+          out += [variant, part] if part is not None else [variant]
+    return out
 
   def summary_rows(
     self, models: Sequence[headlines_lib.ModelCells]
@@ -392,10 +407,12 @@ class Task(abc.ABC):
     """
     out = []
     for model in models:
-      listed = self.listed(model.numbers, model.reference, model.seen)
-      if self.averages_calibration:
-        listed += reliability.headlines(model.numbers, self.family)
-      out += model.over(listed)
+      headlines = self.all_headlines(
+        model.numbers, model.reference, model.trained_on
+      )
+      if self.averages_answers:
+        headlines += reliability.headlines(model.numbers, self.family)
+      out += model.over(headlines)
     return out
 
   # How sure it is.
@@ -424,7 +441,7 @@ class Task(abc.ABC):
   ) -> dict[str, resampling.Replicates]:
     """Return the replicates of a cell's metrics that `headlines` need.
 
-    For many cells at once `headlines/spread.of_cells` is faster.
+    For many cells at once `headlines/spread.cell_replicates` is faster.
 
     Args:
       draws: draws of the groups of all cells.
@@ -483,7 +500,7 @@ class Task(abc.ABC):
   @property
   def common(self) -> tuple[str, ...]:
     """The names of conditions that enter the benchmark's published mean."""
-    return self.family.names("common")
+    return self.family.names("common") if self.corrupts else ()
 
   def published_networks(self) -> Mapping[str, Sequence[float]]:
     """Return the paper's numbers of other networks by printed name, for
@@ -584,7 +601,7 @@ class Scorer:
       count = task.examples(columns, self._truth)
       setting = task.setting
       split = setting.data.get("split")
-      self._part = known.part(setting.dataset, count, split)
+      self._part = example_checks.part(setting.dataset, count, split)
     self._measured[cell] = task.measure(cell, columns, self._truth)
     if task.has_pairs:
       self._pairs[cell] = task.pairs(columns)
@@ -623,7 +640,9 @@ class Scorer:
     for cell in cells:
       models.setdefault(cell.model, {})[cell.condition] = self._measured[cell]
     numbers = _numbers(models)
-    seen = {c.model: c.conditions_seen for c in cells if not c.condition.clean}
+    trained_on = {
+      c.model: c.conditions_seen for c in cells if not c.condition.clean
+    }
     baseline = self._task.setting.baseline
     label = baselines.model_label(baseline)
     reference: headlines_lib.Reference = (
@@ -638,7 +657,7 @@ class Scorer:
         baseline,
         reference,
         is_baseline=model == label,
-        seen=seen.get(model, ()),
+        trained_on=trained_on.get(model, ()),
       )
       for model, measured in models.items()
     }
@@ -647,8 +666,10 @@ class Scorer:
     self, model: headlines_lib.ModelCells
   ) -> dict[Key, resampling.Replicates]:
     """Return the headlines that have draws or blocks."""
-    listed = self._task.listed(model.numbers, model.reference, model.seen)
-    whole = (h for h in listed if not h.lacks(model.numbers, model.reference))
+    listed = self._task.all_headlines(
+      model.numbers, model.reference, model.trained_on
+    )
+    whole = (h for h in listed if not h.missing(model.numbers, model.reference))
     every = {h.key: model.number(h) for h in whole}
     return {key: number for key, number in every.items() if number.blocks}
 
@@ -666,7 +687,7 @@ def _numbers(
   )
   out: dict[str, headlines_lib.Numbers] = {}
   for model, measured in models.items():
-    drawn = spread.of_cells(totals[model], draws) if draws else {}
+    drawn = spread.cell_replicates(totals[model], draws) if draws else {}
     out[model] = {
       c: {**m.numbers, **drawn.get(c, {})} for c, m in measured.items()
     }

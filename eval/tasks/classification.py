@@ -48,7 +48,7 @@ class Classification(normalised_task.NormalisedTask):
 
   facts = facts_lib.TaskFacts.of("classification")
   fly_codecs: tuple[str, ...] = predict.PICTURE_CODECS
-  averages_calibration = True
+  averages_answers = True
   own_keys = ("label_space",)
 
   def __init__(self, setting: base.Setting):
@@ -59,8 +59,8 @@ class Classification(normalised_task.NormalisedTask):
     space = setting.data.get("label_space") or ""
     if space not in ("", _ALL):
       raise errors.UserError(
-        f"config.data.label_space: got {space!r}, expected {_ALL!r} (a model's"
-        " answers are all its classes) or nothing (those that the set has)."
+        f"config.data.label_space: got {space!r}, expected {_ALL!r} (any of"
+        " a model's classes is an answer) or '' (only the set's classes are)."
       )
     self.among_all = space == _ALL
     self._whole = setting.data.get("geometry") == _WHOLE
@@ -98,8 +98,8 @@ class Classification(normalised_task.NormalisedTask):
       return super().show(mesh, specs)
     if jax.process_count() > 1:
       raise errors.UserError(
-        "config.data.geometry=none runs on one host; got"
-        f" {jax.process_count()}. Start the command on one alone."
+        f"config.data.geometry=none: got {jax.process_count()} hosts, expected"
+        " one. Start the command on a single host."
       )
     return show_lib.CroppedShow(
       mesh,
@@ -173,20 +173,24 @@ class Classification(normalised_task.NormalisedTask):
     right = self._right(columns)
     rows = top_k.error_rows(cell, right, columns["top5"], groups)
     if self._counts_classes:
-      values = top_k.of_classes(columns)
-      rows.append(reliability.mean_row(cell, top_k.OF_CLASSES, values, groups))
+      values = top_k.class_accuracies(columns)
+      rows.append(
+        reliability.mean_row(cell, top_k.MEAN_CLASS_ACCURACY, values, groups)
+      )
     return [*rows, *reliability.rows(cell, columns, self.facts.task)]
 
   def totals(self, columns: base.Columns) -> dict[str, resampling.Totals]:
     """Return `error`, and the mean class accuracy of sets that are no
     benchmark.
     """
-    wrong = ~top_k.right_of(self._right(columns), columns["top5"])[""]
+    wrong = ~top_k.hits_by_rank(self._right(columns), columns["top5"])[""]
     groups = self.group_ids(columns)
     out = {"error": resampling.Totals.from_values(wrong, groups)}
     if self._counts_classes:
-      values = top_k.of_classes(columns)
-      out[top_k.OF_CLASSES] = resampling.Totals.from_values(values, groups)
+      values = top_k.class_accuracies(columns)
+      out[top_k.MEAN_CLASS_ACCURACY] = resampling.Totals.from_values(
+        values, groups
+      )
     return out
 
   def headlines(

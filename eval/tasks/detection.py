@@ -89,6 +89,8 @@ class Detection(base.Task):
 
   def transform(self, mesh: Mesh) -> predict.Transform:
     """Corrupt canvases on their devices, at full resolution."""
+    if not self.corrupts:
+      return predict.unchanged
     return predict.canvas_corruptor(mesh, self.setting.edition)
 
   def reducer(self, condition: Condition) -> predict.Reduce:
@@ -158,7 +160,7 @@ class Detection(base.Task):
     self, cell: cells_lib.Cell, columns: base.Columns, truth: base.Truth = None
   ) -> base.Measured:
     """Return a cell's rows and their replicates, from one matching pass."""
-    if stored_numbers.is_one(columns):
+    if stored_numbers.holds_numbers(columns):
       known = stored_numbers.numbers(columns)
       # -1: no object in the range.
       values = {metric: x for metric, x in known.items() if x >= 0}
@@ -185,9 +187,9 @@ class Detection(base.Task):
     """Return the group of each picture, `[I]` texts; none if there are only
     numbers.
     """
-    if stored_numbers.is_one(columns):
+    if stored_numbers.holds_numbers(columns):
       return np.zeros(0, np.str_)
-    if not result_lists.is_one(columns):
+    if not result_lists.holds_results(columns):
       return columns["group_id"]
     return np.array([str(i["id"]) for i in self._needed(truth)["images"]])
 
@@ -209,14 +211,14 @@ class Detection(base.Task):
     Raises:
       UserError: no ground truth, or a picture that it does not have.
     """
-    if stored_numbers.is_one(columns):
+    if stored_numbers.holds_numbers(columns):
       return {}
     checked = self._needed(truth)
-    listed = result_lists.is_one(columns)
+    listed = result_lists.holds_results(columns)
     source: Any = result_lists if listed else detected_columns
     shown = source.image_ids(columns, checked)
     checks.known_images(checked, shown.tolist())
-    pictures = average_precision.Pictures.of(
+    pictures = average_precision.Pictures.from_ids(
       shown, self.group_ids(columns, checked), draws
     )
     if self._rules == "voc":
@@ -237,8 +239,8 @@ class Detection(base.Task):
   def _needed(self, truth: base.Truth) -> checks.Truth:
     if truth is None:
       raise errors.UserError(
-        "Detections are scored with their ground truth, and there is none: the"
-        " workdir lacks truth.json."
+        "Detections need their ground truth: expected truth.json in the workdir,"
+        " got none."
       )
     if isinstance(truth, checks.Truth):
       return truth
@@ -270,7 +272,7 @@ class Detection(base.Task):
     least_score: float,
   ) -> list[Overlay]:
     """Return a picture's hits, misses and false alarms: `detections/drawn_boxes`."""
-    return drawn_boxes.of_picture(example_id, columns, truth, least_score)
+    return drawn_boxes.picture_overlays(example_id, columns, truth, least_score)
 
 
 def reduce(

@@ -23,7 +23,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from jax.sharding import Mesh
 
 from eval import papers
 from eval.cells import cell as cells_lib
@@ -33,7 +32,7 @@ from eval.cells.cell_facts import Scalar
 from eval.cells.files.overlay import Overlay
 from eval.metrics import rates, resampling
 from eval.metrics.detection import checks
-from eval.pipeline import inputs, predict
+from eval.pipeline import inputs
 from eval.tasks import base, detection
 from eval.tasks.detections import (
   anchor_sets,
@@ -46,7 +45,6 @@ from eval.tasks.headlines import spread
 from eval.tasks.parts import source_videos
 from robust_tfds import errors
 from robust_tfds.building import frame_boxes
-from robust_tfds.conditions import Condition
 
 _METRICS = ("map_orig", "map_pmk", "drop")
 # In the note of printed rows that are of the sets of 2015 alone.
@@ -62,6 +60,7 @@ class FrameDetection(detection.Detection):
 
   facts = facts_lib.TaskFacts.of("frame_detection")
   set_kind = "frames"
+  corrupts = False
   own_keys = ()
   no_baseline = "pm-k is not normalised: set config.baseline='', got {got}."
 
@@ -81,22 +80,9 @@ class FrameDetection(detection.Detection):
           f" reviewed. Set it to {allowed!r} for this task."
         )
 
-  @classmethod
-  def condition_keys(cls) -> tuple[str, ...]:
-    """Return nothing: the data set holds the perturbations."""
-    return ()
-
-  def conditions(self) -> list[Condition]:
-    """Return the only condition: the frames as they are."""
-    return [Condition()]
-
   def data_facts(self) -> dict[str, Scalar]:
     """Return nothing: AP follows COCO's rules."""
     return {}
-
-  def transform(self, mesh: Mesh) -> predict.Transform:
-    """Return the identity: nothing is corrupted."""
-    return predict.unchanged
 
   def example_columns(self, batch: inputs.Batch) -> dict[str, np.ndarray]:
     """Return the usual columns except the label; the ground truth numbers the
@@ -150,7 +136,9 @@ class FrameDetection(detection.Detection):
     together.
     """
     groups = [i["group_id"] for i in self._needed(truth)["images"]]
-    return source_videos.of(self.setting.dataset, np.array(groups, np.str_))
+    return source_videos.video_ids(
+      self.setting.dataset, np.array(groups, np.str_)
+    )
 
   def replicates(
     self,
@@ -178,11 +166,6 @@ class FrameDetection(detection.Detection):
       for metric in (f"{kind}{m}" for m in _METRICS)
       if metric in cells[condition]
     ]
-
-  @property
-  def common(self) -> tuple[str, ...]:
-    """An empty tuple: there are no corruptions."""
-    return ()
 
   def published_networks(self) -> Mapping[str, Sequence[float]]:
     """Return both mAPs of detection, then of localization, by printed name
@@ -242,20 +225,20 @@ class FrameDetection(detection.Detection):
     sets = frame_boxes.Sets.from_images(truth["images"])
     names = {i["id"]: i["group_id"] for i in truth["images"]}
     anchors = np.array([names[a] for a in sets.candidates], np.str_)
-    return sets, source_videos.of(self.setting.dataset, anchors)
+    return sets, source_videos.video_ids(self.setting.dataset, anchors)
 
   def _scored(
     self, columns: base.Columns, truth: checks.Truth, draws: resampling.Draws
   ) -> list[worst_frames.Scored]:
     """Return the numbers of detection, then of localization."""
     sets, _ = self._sets(truth)
-    if not result_lists.is_one(columns):
+    if not result_lists.holds_results(columns):
       columns = worst_frames.numbered(columns, truth)
     ids = np.array(sorted(sets.frame), np.int64)
     group = dict(
       zip([i["id"] for i in truth["images"]], self.group_ids(columns, truth))
     )
-    pictures = average_precision.Pictures.of(
+    pictures = average_precision.Pictures.from_ids(
       ids, np.array([group[i] for i in ids.tolist()], np.str_), draws
     )
     return worst_frames.scored(columns, truth, sets, pictures)

@@ -76,7 +76,7 @@ class Frames(base.Task):
 
   facts = facts_lib.TaskFacts.of("frames")
   set_kind = "frames"
-
+  corrupts = False
   own_keys = ("label_space", "merge")
   has_label_maps = True
   no_baseline = "pm-k is not normalised: set config.baseline='', got {got}."
@@ -100,15 +100,6 @@ class Frames(base.Task):
       label_space.get(self._space)
     if self._merge not in label_space.MERGES:
       raise errors.unknown_error("merge", self._merge, label_space.MERGES)
-
-  @classmethod
-  def condition_keys(cls) -> tuple[str, ...]:
-    """Return nothing: the data set holds the perturbations."""
-    return ()
-
-  def conditions(self) -> list[Condition]:
-    """Return the only condition: the frames as they are."""
-    return [Condition()]
 
   def data_facts(self) -> dict[str, Scalar]:
     """Return how a model's classes are mapped to the set's."""
@@ -177,7 +168,7 @@ class Frames(base.Task):
     answers = reliability.answers(columns)
     if answers is None:
       return reliability.rows_from_answers(cell, None, self.facts.task)
-    videos = source_videos.of(self.setting.dataset, answers.groups)
+    videos = source_videos.video_ids(self.setting.dataset, answers.groups)
     answers = dataclasses.replace(answers, groups=videos)
     anchors, task = answers.only(answers.frame == 0), self.facts.task
     return [
@@ -187,7 +178,7 @@ class Frames(base.Task):
 
   def group_ids(self, columns: Columns, truth: base.Truth = None) -> np.ndarray:
     """Return the video of each frame: sets of one video are drawn together."""
-    return source_videos.of(self.setting.dataset, columns["group_id"])
+    return source_videos.video_ids(self.setting.dataset, columns["group_id"])
 
   def totals(self, columns: Columns) -> dict[str, resampling.Totals]:
     """Return pm-0, pm-10 and their difference on frames that the review
@@ -247,7 +238,7 @@ class Frames(base.Task):
     ]
     summary = cells_lib.Summary.of(rows)
     out += _static(summary, models)
-    out += self._beside_published(summary, models)
+    out += self._published_lines(summary, models)
     points = [
       [model.row_of(Condition(), m).value for m in ("acc_orig", "acc_pmk")]
       for model in models
@@ -256,7 +247,7 @@ class Frames(base.Task):
       out += _line_rows(summary, "trend", trend.fit(*zip(*points)))
     return out
 
-  def _beside_published(
+  def _published_lines(
     self, summary: cells_lib.Summary, models: Sequence[headlines_lib.ModelCells]
   ) -> list[table.Row]:
     """Return the published lines and each model's distance above the standard
@@ -278,11 +269,6 @@ class Frames(base.Task):
       label = model.every_row[0].model
       out.append(model.row(above, dataclasses.replace(summary, model=label)))
     return out
-
-  @property
-  def common(self) -> tuple[str, ...]:
-    """An empty tuple: there are no corruptions."""
-    return ()
 
   def published_networks(self) -> Mapping[str, Sequence[float]]:
     """Return (pm-0, pm-10) of the authors' testbed by name, for figures.

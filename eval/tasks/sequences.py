@@ -104,7 +104,7 @@ class Sequences(normalised_task.NormalisedTask):
       return columns
     noise = _FAMILY.is_noise(condition.name)
     zipf = outputs["zipf"][batch.mask]
-    return {**columns, **_of_pairs(columns["top5"], noise), "zipf": zipf}
+    return {**columns, **_pair_columns(columns["top5"], noise), "zipf": zipf}
 
   def cell_rows(
     self, cell: cells_lib.Cell, columns: base.Columns, truth: base.Truth = None
@@ -169,7 +169,7 @@ def _reducer(noise: bool) -> predict.Reduce:
 def _reduce_clean(logits: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
   """Return top-5 `[B, 1, 5]`, NLL and Brier score `[B]` of the only frame."""
   of_frame = logits.reshape(len(logits), -1)
-  scores = proper_scores.of_logits(of_frame, labels)
+  scores = proper_scores.from_logits(of_frame, labels)
   return {**top_k.best(logits), **scores}
 
 
@@ -193,7 +193,7 @@ def _zipf_distances(logits: jax.Array, noise: bool) -> jax.Array:
   )
 
 
-def _of_pairs(top5: np.ndarray, noise: bool) -> dict[str, np.ndarray]:
+def _pair_columns(top5: np.ndarray, noise: bool) -> dict[str, np.ndarray]:
   """Return `flips` and, from five classes up, `t5d`: float64 `[N, D]`.
 
   Args:

@@ -45,6 +45,7 @@ class Subtypes(base.Task):
 
   facts = facts_lib.TaskFacts.of("subtypes")
   set_kind = "subtypes"
+  corrupts = False
   no_baseline = (
     "Subtype robustness is not normalised: set config.baseline='', got {got}."
   )
@@ -62,14 +63,9 @@ class Subtypes(base.Task):
       self._set = known
     if setting.data.get("limit"):
       raise errors.UserError(
-        f"data.limit={setting.data.limit} would leave the unseen subtypes, which"
-        " come last, out; set it to 0, or choose examples by data.subset."
+        f"data.limit={setting.data.limit} would leave out the unseen subtypes,"
+        " which come last; set it to 0, or choose examples by data.subset."
       )
-
-  @classmethod
-  def condition_keys(cls) -> tuple[str, ...]:
-    """Return nothing: nothing is corrupted."""
-    return ()
 
   def conditions(self) -> list[Condition]:
     """Return the only condition: the pictures as they are.
@@ -82,12 +78,7 @@ class Subtypes(base.Task):
         f"{self.setting.dataset} has no subtypes. Sets that have:"
         " imagenet22k_subtypes and, embedded, digits_subtypes."
       )
-    return [Condition()]
-
-  @property
-  def common(self) -> tuple[str, ...]:
-    """An empty tuple: there are no corruptions."""
-    return ()
+    return super().conditions()
 
   def cell_rows(
     self,
@@ -107,7 +98,7 @@ class Subtypes(base.Task):
 
   def totals(self, columns: base.Columns) -> dict[str, resampling.Totals]:
     """Return totals of seen and unseen subtypes, of all types and of each."""
-    right = top_k.right_of(columns["label"], columns["top5"])[""]
+    right = top_k.hits_by_rank(columns["label"], columns["top5"])[""]
     groups, label = columns["group_id"], columns["label"]
     parts = np.array(
       [self._set.SUBTYPES.get(group, (0, ""))[1] for group in groups.tolist()]
@@ -139,8 +130,8 @@ class Subtypes(base.Task):
       ),
       *(
         gap
-        for of in ("", *of_types)
-        for gap in [_gap(condition, of)]
+        for suffix in ("", *of_types)
+        for gap in [_gap(condition, suffix)]
         if all(m in cells[condition] for m in gap.metrics)
       ),
     ]
@@ -157,16 +148,14 @@ class Subtypes(base.Task):
     return "; ".join(subtypes.absent_in_words(absent, of, named=_NAMED))
 
 
-def _gap(condition: Condition, of: str) -> headlines_lib.Headline:
-  """Return the gap, seen minus unseen; `of` is the suffix of the metrics'
-  names.
-  """
-  seen, unseen = (f"{metric}{of}" for metric in _METRICS.values())
+def _gap(condition: Condition, suffix: str) -> headlines_lib.Headline:
+  """Return the gap, seen minus unseen, of metrics with a suffix."""
+  seen, unseen = (f"{metric}{suffix}" for metric in _METRICS.values())
   return headlines_lib.Headline(
-    f"{_GAP}{of}",
+    f"{_GAP}{suffix}",
     (seen, unseen),
     (condition,),
     lambda ours, _: ours[condition][seen] - ours[condition][unseen],
-    of_parts=True,
+    disjoint_parts=True,
     difference=True,
   )

@@ -54,7 +54,7 @@ class Video(base.Task):
   own_keys = ("views", "sampling", "groups")
   unit = "clip"
   has_pairs = True
-  averages_calibration = True
+  averages_answers = True
   no_baseline = (
     "Video has no baseline model, got {got}: gamma is relative to the model's own"
     " clean accuracy. Leave config.baseline empty."
@@ -143,14 +143,16 @@ class Video(base.Task):
   ) -> list[table.Row]:
     """Return accuracies of one cell, those of its shifts, and its calibration."""
     groups = self.group_ids(columns)
-    right = top_k.right_of(columns["label"], columns["top5"])
+    right = top_k.hits_by_rank(columns["label"], columns["top5"])
     hits = {f"{name}accuracy": of for name, of in right.items()}
     rows = top_k.rate_rows(cell, hits, groups)
     if "shift" in columns:
       rows += _shift_rows(cell, columns, hits["accuracy"], groups)
     elif self.setting.dataset not in datasets.names():
-      values = top_k.of_classes(columns)
-      rows.append(reliability.mean_row(cell, top_k.OF_CLASSES, values, groups))
+      values = top_k.class_accuracies(columns)
+      rows.append(
+        reliability.mean_row(cell, top_k.MEAN_CLASS_ACCURACY, values, groups)
+      )
     return [*rows, *reliability.rows(cell, columns, self.facts.task)]
 
   def pairs(self, columns: base.Columns) -> np.ndarray:
@@ -163,8 +165,10 @@ class Video(base.Task):
     hits = columns["top5"][:, 0] == columns["label"]
     out = {"accuracy": resampling.Totals.from_values(hits, groups)}
     if self.setting.dataset not in datasets.names() and "shift" not in columns:
-      values = top_k.of_classes(columns)
-      out[top_k.OF_CLASSES] = resampling.Totals.from_values(values, groups)
+      values = top_k.class_accuracies(columns)
+      out[top_k.MEAN_CLASS_ACCURACY] = resampling.Totals.from_values(
+        values, groups
+      )
     for name in np.unique(columns.get("category", [])).tolist():
       inside = columns["category"] == name
       totals = resampling.Totals.from_values(hits[inside], groups[inside])
@@ -190,7 +194,7 @@ class Video(base.Task):
         ("accuracy", *categories),
         (clean,),
         lambda ours, _: np.mean([ours[clean][m] for m in categories], axis=0),
-        of_parts=True,
+        disjoint_parts=True,
       ),
     ]
 
@@ -223,7 +227,7 @@ def reduce(logits: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
   mean = jnp.log(jnp.maximum(chance, 1e-30))
   never = jnp.isneginf(logits).all(axis=1)
   best = top_k.best(jnp.where(never, -jnp.inf, mean))
-  return {**best, **proper_scores.of_views(logits, labels)}
+  return {**best, **proper_scores.from_views(logits, labels)}
 
 
 def _shift_rows(

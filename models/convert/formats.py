@@ -319,7 +319,7 @@ def _offsets(path: pathlib.Path) -> dict[str, int]:
     places = entry.get("data_offsets") if isinstance(entry, dict) else None
     if not isinstance(places, list) or not places:
       raise _damaged_error(
-        path, ValueError(f"the header says not where {name} lies")
+        path, ValueError(f"the header does not say where {name} lies")
       )
     starts[name] = places[0]
   return starts

@@ -51,10 +51,10 @@ def doubt(
     )
   return (
     f"{located.name} has the names and shapes of {' and of '.join(fitting)}'s"
-    " checkpoints, whose anchors and boxes differ, and says not which of them it"
-    f" is. {model.name} is of {model.spec.weights}: say"
-    f" config.model.spec.weights={model.spec.weights} where the file is, or load"
-    f" it into {_fitting_models(model, fitting)}."
+    " checkpoints, whose anchors and boxes differ, and does not say which of"
+    f" them it is. {model.name} expects {model.spec.weights}: set"
+    f" config.model.spec.weights={model.spec.weights} if the file is that,"
+    f" otherwise load it into {_fitting_models(model, fitting)}."
   )
 
 
@@ -63,9 +63,10 @@ def generation_message(model: NetworkModel, what: str, style: str) -> str:
   model's.
   """
   return (
-    f"{what}, and {model.name} is of {model.spec.weights}: the two place the"
-    " background, end boxes and lay anchors differently, so the same arrays are"
-    f" another detector. Load it into {_fitting_models(model, [style])}."
+    f"{what}, and {model.name} is of {model.spec.weights}: they differ in the"
+    " place of the background, the ends of boxes and the anchors, so the same"
+    f" arrays are another detector. Load it into"
+    f" {_fitting_models(model, [style])}."
   )
 
 

@@ -5,7 +5,7 @@ torchvision's ResNet-50 have the same names, but another crop and another
 interpolation. The first of these that states it counts:
 
 1. the source: `torchvision:`, `timm:`, `hf:` or a known package;
-2. files beside the checkpoint, or its own metadata (`sidecar`);
+2. files beside the checkpoint (`sidecar`);
 3. a known file: its sha256 begins with the digits in a published file's name;
 4. names that only one family of preprocessing has.
 
@@ -136,7 +136,7 @@ def _declared_fields(
     return Declared(
       origin=origin,
       doubt=f"{origin} says {classes} classes, the arrays have"
-      f" {spec.num_classes}: it is of another checkpoint.",
+      f" {spec.num_classes}: it belongs to another checkpoint.",
     )
   side = fields.get("input_px", spec.input_px)
   asked = spec.fixed_px != model.variant.spec.fixed_px
@@ -145,8 +145,8 @@ def _declared_fields(
   elif spec.fixed_px is not None and side != spec.fixed_px:
     return Declared(
       origin=origin,
-      doubt=f"{origin} says pictures of {side} px, {model.name} takes"
-      f" {spec.fixed_px} px alone: load it into a model of that size.",
+      doubt=f"{origin} says pictures of {side} px, {model.name} takes only"
+      f" {spec.fixed_px} px: load it into a model of that size.",
     )
   return Declared(fields, origin)
 
@@ -156,8 +156,8 @@ def _other_network(model: NetworkModel, origin: str, difference: str) -> str:
   return (
     f"{origin} says {difference}, which {model.name} is not known to have:"
     " networks with the same arrays may differ in padding, activation or"
-    " constants. Load it into a model of that network; where both are known to"
-    f" be the same, say config.model.spec.weights={model.spec.weights}."
+    " constants. Load it into a model of that network; if both are known to be"
+    f" the same, set config.model.spec.weights={model.spec.weights}."
   )
 
 
@@ -177,7 +177,7 @@ def _user_choice(
   if len(ways[weights]) != 1:
     raise errors.UserError(
       f"{origin}: {weights}'s files with these names are prepared in"
-      f" {len(ways[weights])} ways ({_ways_text(ways[weights])}). Say the fields of"
+      f" {len(ways[weights])} ways ({_ways_text(ways[weights])}). Set the fields of"
       " config.model.spec instead."
     )
   (only,) = ways[weights]
@@ -276,9 +276,9 @@ def _several(
   return (
     f"{origin}: its arrays have the names of {whose} files, which are {differ},"
     " and nothing says which. Load it by"
-    " its name (torchvision:WEIGHTS, timm:NAME.TAG), lay its config.json or"
-    " preprocessor_config.json beside it, or say it in the config:"
-    f" config.model.spec.weights={ours} where {model.name}'s own is right, else"
+    " its name (torchvision:WEIGHTS, timm:NAME.TAG), put its config.json or"
+    " preprocessor_config.json beside it, or set it in the config:"
+    f" config.model.spec.weights={ours} if {model.name}'s own is right, else"
     " the fields of config.model.spec."
   )
 
@@ -313,7 +313,7 @@ def _other_family(model: NetworkModel, label: str) -> str:
     remedy = f"Load it into {' or '.join(fitting)}, or give `apply` such pixels"
   return (
     f"This checkpoint is {label}'s, and {model.name} prepares uint8 pixels as"
-    f" {model.spec.weights}'s weights want them. {remedy}; in a run set the"
-    " fields of config.model.spec, or lay its config.json or"
+    f" {model.spec.weights}'s weights need them. {remedy}; in a run set the"
+    " fields of config.model.spec, or put its config.json or"
     " preprocessor_config.json beside it."
   )

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from models.checks import arguments
 from models.detection.spec import DetectorSpec
 from robust_tfds import errors
 
@@ -54,20 +55,12 @@ def detections(
       in length, have a wrong shape or dtype, or are not finite; a class is out
       of range; or only some pictures have masks.
   """
-  if canvases.ndim != 4 or canvases.shape[-1] != 3:
-    raise errors.UserError(
-      f"{name} got a batch of shape {canvases.shape}, expected [B, H, W, 3]."
-    )
+  spec.check_shape(name, canvases.shape)
   if sizes is None:
     sizes = np.tile(canvases.shape[1:3], (len(canvases), 1))
-  sizes = np.asarray(sizes)
-  if sizes.shape != (len(canvases), 2) or sizes.dtype.kind not in "iu":
-    raise errors.UserError(
-      f"{name} got sizes {sizes.dtype} {list(sizes.shape)}, expected int32"
-      f" {[len(canvases), 2]}: the (height, width) of each picture in px."
-    )
   each = []
-  for canvas, (high, wide) in zip(canvases, sizes):
+  pairs = np.asarray(arguments.sizes(name, sizes, len(canvases)))
+  for canvas, (high, wide) in zip(canvases, pairs):
     answer = function(np.ascontiguousarray(canvas[:high, :wide]))
     each.append(_padded(name, spec, answer, (int(high), int(wide))))
   with_masks = sum("masks" in arrays for arrays in each)

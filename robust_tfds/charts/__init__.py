@@ -2,8 +2,8 @@
 
 lines.py   numbers along an axis, e.g. an error against severity
 svg.py     small SVGs, fit for pages, with their numbers on hover
-frame.py   sizes, words, ticks and legends around the panels of all charts
+frame.py   sizes, labels, ticks and legends around the panels of all charts
 style.py   colours, files, values with intervals
 
-The charts that only evaluations have are in `eval/charts`.
+Charts that only evaluations need are in `eval/charts`.
 """

@@ -1,4 +1,4 @@
-"""`Frame`: what stands around the panels of a chart, the same for all charts."""
+"""`Frame`: size, labels, ticks and legend around the panels of every chart."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ ABOVE, OVER, INSIDE = "above", "over", "inside"
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Panel:
-  """The words around a panel.
+  """The labels of a panel.
 
   Attributes:
-    title: over it.
-    x: words below it, where they are not the frame's.
-    y: words left of it, where they are not the frame's.
+    title: above it.
+    x: label of the x axis; empty: the frame's.
+    y: label of the y axis; empty: the frame's.
   """
 
   title: str = ""
@@ -32,24 +32,24 @@ P = TypeVar("P", bound=Panel)
 
 @dataclasses.dataclass(frozen=True)
 class Frame:
-  """Size, words and legend of a figure of panels.
+  """Size, labels and legend of a figure of panels.
 
   Attributes:
     width: of the figure, in inches.
     height: of the figure, in inches.
-    columns: panels beside each other; 0: all of them.
-    x: words below the panels, of the lowest line where they share the axis.
-    y: words left of the panels, of the first column where they share the axis.
-    x_ends: ends of the axis; None: from the data.
-    y_ends: the same; one end may be None.
-    x_ticks: positions, with their words where these are others.
-    title: over all panels.
-    legend: `above` all panels (that of the first), `over` each, `inside` each, or
-      none.
+    columns: panels in a row; 0: all of them.
+    x: label of the x axes, only in the last row if they are shared.
+    y: label of the y axes, only in the first column if they are shared.
+    x_ends: ends of the x axis; None: from the data.
+    y_ends: ends of the y axis; None, also for one end: from the data.
+    x_ticks: positions and labels; None as labels: the positions.
+    title: above all panels.
+    legend: `above` all panels (the first panel's), `over` each, `inside` each, or
+      empty: none.
     entries: of the legend in a line.
     share: which axes all panels share: `x`, `y`, both or none.
-    margins: left, bottom, right and top of the panels, in inches; None: found by
-      drawing once more.
+    margins: left, bottom, right and top of the panels, in inches; None: measured,
+      which takes one more drawing.
   """
 
   width: float
@@ -69,15 +69,16 @@ class Frame:
   def draw(
     self, panels: Sequence[P], fill: Callable[[style.Axes, P], None]
   ) -> style.Figure:
-    """A figure of panels, line by line.
+    """Draw a figure of panels, row by row.
 
     Args:
-      fill: draws what is inside of one.
+      panels: with their data.
+      fill: draws the data of a panel.
     """
     with style.context():
       fig, axes = self._panels(len(panels))
       for ax, panel in zip(axes, panels):
-        self._set_ends(ax)  # before what is inside, which is then drawn sooner
+        self._set_ends(ax)  # first, which makes drawing faster
         fill(ax, panel)
         if panel.title:
           head(ax, panel.title)
@@ -89,7 +90,7 @@ class Frame:
     return fig
 
   def _panels(self, count: int) -> tuple[style.Figure, list[style.Axes]]:
-    """An empty figure with some panels, line by line."""
+    """Return an empty figure with panels, row by row."""
     if not count:
       raise errors.UserError(
         "Nothing to draw: the runs have none of its numbers."
@@ -121,7 +122,7 @@ class Frame:
     return fig, list(grid.flat[:count])
 
   def _finish(self, fig: style.Figure, axes: Sequence[style.Axes]) -> None:
-    """Ends, ticks and legend, after everything is drawn."""
+    """Set ends, ticks and legend, after everything is drawn."""
     for ax in axes:
       if self.x_ticks:
         ax.set_xticks(*self.x_ticks)
@@ -142,5 +143,5 @@ class Frame:
 
 
 def head(ax: style.Axes, title: str, **looks: Any) -> None:
-  """A panel's title, at its left."""
+  """Write a panel's title, at its left."""
   ax.set_title(title, loc="left", **{"fontsize": 9, **looks})

@@ -78,12 +78,12 @@ def add(ax: style.Axes, line: Line) -> list[Artist]:
     **line.looks,
   }
   y = [v.value for v in line.values]
-  known = [
+  points = [
     (x, v) for x, v in zip(line.x, line.values) if not math.isnan(v.value)
   ]
   ends = style.whiskers(line.values)
   # A band would look narrow at points without an interval.
-  incomplete = any(v.lo is None for _, v in known)
+  incomplete = any(v.lo is None for _, v in points)
   if line.whiskers or (ends is not None and incomplete):
     bars = ax.errorbar(line.x, y, yerr=ends, elinewidth=0.6, **looks)
     svg.set_title(bars[0], _title(line))
@@ -92,17 +92,17 @@ def add(ax: style.Axes, line: Line) -> list[Artist]:
   svg.set_title(drawn, _title(line))
   if ends is None:
     return [drawn]
-  return [drawn, _add_band(ax, known, looks["color"])]
+  return [drawn, _add_band(ax, points, looks["color"])]
 
 
 def _add_band(
-  ax: style.Axes, known: Sequence[tuple[float, style.Value]], colour: str
+  ax: style.Axes, points: Sequence[tuple[float, style.Value]], colour: str
 ) -> Artist:
   """Fill the area between the ends of the intervals."""
   from matplotlib.patches import Polygon
 
-  lower = [(x, v.value if v.lo is None else v.lo) for x, v in known]
-  upper = [(x, v.value if v.hi is None else v.hi) for x, v in known]
+  lower = [(x, v.value if v.lo is None else v.lo) for x, v in points]
+  upper = [(x, v.value if v.hi is None else v.hi) for x, v in points]
   outline = np.array([*lower, *reversed(upper)])
   band = Polygon(outline, facecolor=colour, alpha=0.15, linewidth=0)
   ax.update_datalim(outline)  # `add_patch` does so too, ten times slower

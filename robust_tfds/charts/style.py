@@ -1,4 +1,4 @@
-"""How every figure looks, and how it is saved: the same bytes in every run."""
+"""The looks of every figure, and how it is saved: the same bytes in every run."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class Ranged(Protocol):
 
   @property
   def value(self) -> float | None:
-    """None where there is none."""
+    """The number; may be missing."""
 
   @property
   def lo(self) -> float | None:
@@ -68,11 +68,11 @@ class Ranged(Protocol):
 
 @dataclasses.dataclass(frozen=True)
 class Value:
-  """A number as charts take it, in the unit of the axis.
+  """A number in the unit of an axis.
 
   Attributes:
-    value: nan where there is none.
-    lo: lower end of its interval; None where there is none.
+    value: may be nan.
+    lo: lower end of its interval; None: no interval.
     hi: upper end.
   """
 
@@ -82,12 +82,12 @@ class Value:
 
 
 def scaled(number: Ranged, factor: float = 100, offset: float = 0) -> Value:
-  """A number in another unit, by default a fraction in %.
+  """Return a number with its interval in another unit, by default in %.
 
   Args:
-    number: with its interval, where it has one.
-    factor: a negative one turns the interval round.
-    offset: what is added after that.
+    number: e.g. a fraction.
+    factor: a negative factor swaps the interval's ends.
+    offset: is added after scaling.
   """
 
   def turn(value: float | None) -> float | None:
@@ -100,9 +100,9 @@ def scaled(number: Ranged, factor: float = 100, offset: float = 0) -> Value:
 
 
 def whiskers(values: Sequence[Value]) -> np.ndarray | None:
-  """From values to the ends of their intervals: `[2, N]`; None without any.
+  """Return the distances to the intervals' ends, `[2, N]`; None without any.
 
-  Of those without an interval 0.
+  They are 0 for values without an interval.
   """
   if all(v.lo is None and v.hi is None for v in values):
     return None
@@ -118,7 +118,7 @@ def context() -> AbstractContextManager[None]:
 
 
 def figure(width_in: float, height_in: float) -> Figure:
-  """An empty figure on the Agg canvas; no global state."""
+  """Return an empty figure on the Agg canvas, without global state."""
   from matplotlib.backends.backend_agg import FigureCanvasAgg
   from matplotlib.figure import Figure
 
@@ -129,7 +129,7 @@ def figure(width_in: float, height_in: float) -> Figure:
 
 
 def axes(fig: Figure, rows: int, columns: int, **options: Any) -> np.ndarray:
-  """A grid of axes: `[rows, columns]`."""
+  """Add a grid of axes: `[rows, columns]`."""
   with context():
     return fig.subplots(rows, columns, squeeze=False, **options)
 
@@ -137,7 +137,7 @@ def axes(fig: Figure, rows: int, columns: int, **options: Any) -> np.ndarray:
 def save(
   fig: Figure, folder: epath.Path, stem: str, provenance: Sequence[str]
 ) -> list[epath.Path]:
-  """Writes PNG and SVG with the provenance under the figure."""
+  """Write PNG and SVG with the provenance under the figure."""
   foot(fig, provenance)
   png, svg = folder / f"{stem}.png", folder / f"{stem}.svg"
   _restyle(fig)
@@ -171,7 +171,7 @@ def _restyle(fig: Figure) -> None:
 
 
 def head(fig: Figure, title: str) -> None:
-  """Writes a title over the whole figure."""
+  """Write a title over the whole figure."""
   words = textwrap.fill(title, int(fig.get_figwidth() * _LETTERS_AN_INCH / 2))
   for legend in fig.legends:  # it stands above the panels too
     legend.set_title(words)
@@ -181,9 +181,9 @@ def head(fig: Figure, title: str) -> None:
 
 
 def foot(fig: Figure, provenance: Sequence[str]) -> None:
-  """Writes the provenance under the figure; `save` does, too.
+  """Write the provenance under the figure, as `save` does.
 
-  Before it what stands at places of the paper is not where it will be.
+  Needed before anything is placed in pixels, because it moves the axes.
   """
   words = textwrap.fill(
     "; ".join(filter(None, provenance)),
@@ -193,22 +193,22 @@ def foot(fig: Figure, provenance: Sequence[str]) -> None:
 
 
 def colour(index: int) -> str:
-  """The colour of the model at a position of the table."""
+  """Return the colour of the model at a position of the table."""
   return COLOURS[index % len(COLOURS)]
 
 
 def marker(index: int) -> str:
-  """The marker of the model at a position of the table."""
+  """Return the marker of the model at a position of the table."""
   return MARKERS[index % len(MARKERS)]
 
 
 def hatch(index: int) -> str:
-  """The hatching of the bars of the model at a position of the table."""
+  """Return the hatching of the model at a position of the table."""
   return HATCHES[index % len(HATCHES)]
 
 
 def bare(ax: Axes) -> None:
-  """Axes of a picture: no ticks, no grid."""
+  """Remove ticks and grid, as for a picture."""
   ax.set_xticks([])
   ax.set_yticks([])
   ax.grid(False)
@@ -217,9 +217,9 @@ def bare(ax: Axes) -> None:
 def legend_above(
   fig: Figure, ax: Axes, columns: int = 6, title: str = ""
 ) -> None:
-  """The legend of one panel above all of them, at most some entries a line.
+  """Write the legend of one panel above all panels, `columns` entries a line.
 
-  A title of the whole figure stands over it.
+  The title of the whole figure is above it.
   """
   handles, labels = ax.get_legend_handles_labels()
   ncols = min(len(labels), columns)

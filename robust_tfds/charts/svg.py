@@ -1,8 +1,8 @@
-"""SVG of a figure: small, its words as text, fit to stand inside an HTML page.
+"""SVG of a figure, small and fit for an HTML page.
 
 Matplotlib writes looks as `style`, which the policy of pages forbids, and names every
-group. Here looks are attributes, names are gone and coordinates have one decimal.
-What `set_title` gives an artist is the `<title>` that browsers show on hover.
+group. Here looks are attributes, groups have no names, words are text, and coordinates
+have one decimal. `set_title` gives an artist a `<title>`, which browsers show on hover.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _MARKERS = (
   r'((?:<use href="[^"]*" x="[^"]*" y="[^"]*"([^>/]*)/>)+)</g>'
 )
 _PATHS = r'<path d="[^"]*"( [^>]*)/>(?:<path d="[^"]*"\1/>)+'
-# What no XML document may hold, not even as a reference.
+# Characters that no XML document may have, not even as references.
 _FORBIDDEN = re.compile(
   r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 )
@@ -36,8 +36,8 @@ class Chart:
   """A chart as a page shows it.
 
   Attributes:
-    title: over it.
-    label: what it shows, for those who do not see it.
+    title: above it.
+    label: a description for people who do not see it.
     svg: `style.svg_text` of its figure.
   """
 
@@ -69,7 +69,7 @@ def text(figure: Figure, salt: str) -> str:
   drawn = re.sub(r">\s+<", "><", drawn).replace("<defs></defs>", "")
   drawn = re.sub(_MARKERS, _shared, drawn)
   drawn = re.sub(_PATHS, _joined, drawn)
-  for _ in range(3):  # a group of one element, inside of others
+  for _ in range(3):  # nested groups of one element
     drawn = re.sub(r"<g>(<(\w+)\b[^>]*(/>|>[^<]*</\2>))?</g>", r"\1", drawn)
   root = f'<svg font-family="{_FONTS}" stroke-linejoin="round" '
   return drawn.replace("<svg ", root, 1)

@@ -44,13 +44,13 @@ def builder_class(
     return name
   if user_data.is_source(name):
     return _not_ours(user_data.builder_class(name, options))
-  if isinstance(name, str) and name in training.ROWS:
-    return training.builder_class(name)
-  if not is_registered(name):
-    raise errors.unknown_error("dataset", name, [*names(), *base.REGISTERED])
   if name in names():
     registration.builder_class(name)
-  return base.REGISTERED[name]
+  if is_registered(name):
+    return base.REGISTERED[name]
+  if isinstance(name, str) and name in training.ROWS:
+    return training.builder_class(name)
+  raise errors.unknown_error("dataset", name, [*names(), *base.REGISTERED])
 
 
 def is_registered(name: object) -> bool:

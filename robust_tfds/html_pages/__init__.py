@@ -1,7 +1,7 @@
-"""What HTML pages share, of sites, of runs and of trainings.
+"""The shared parts of the HTML pages of sites, runs and trainings.
 
 template.py          fills `templates/`: the frame of a page, its parts, its style
-pictures.py          pictures of pixels
+pictures.py          embedded pictures
 
-Charts are drawn by `robust_tfds/charts`; the filter `chart` puts them into a page.
+`robust_tfds/charts` draws charts; the filter `chart` puts them into a page.
 """

@@ -1,4 +1,4 @@
-"""Pictures on a page: each in the page itself, with what it shows."""
+"""Pictures embedded in a page."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ class Shown:
   """A picture as the template writes it.
 
   Attributes:
-    uri: of its pixels.
+    uri: its pixels.
     size: its width and height in px.
-    words: below it, and a second line.
+    words: two lines below it.
     alt: what it shows.
-    small: whether its pixels are to be seen.
-    view: the part of it that is seen, as SVG has it; empty: all, without boxes.
+    small: whether single pixels should be visible.
+    view: the visible part as SVG's viewBox; empty: all, without boxes.
     em: size of the letters of its boxes.
     boxes: (kind, x, y, width, height) of each.
     masks: (uri, x, y, width, height) of those that have one.
@@ -45,11 +45,11 @@ class Shown:
 
 @dataclasses.dataclass(frozen=True)
 class Line:
-  """A line of pictures, under its name.
+  """A line of pictures below its name.
 
   Attributes:
-    name: of it.
-    note: beside its name.
+    name: its name.
+    note: beside the name.
     pictures: from left to right.
   """
 
@@ -59,7 +59,7 @@ class Line:
 
 
 def uri(pixels: np.ndarray) -> str:
-  """Pixels as an address that holds them: PNG of small ones, else JPEG.
+  """Return pixels as a data URI: PNG for small pictures, else JPEG.
 
   Args:
     pixels: uint8 `[H, W, 3]`, or `[H, W, 4]` with their opacity.

@@ -1,7 +1,7 @@
-"""Fills the templates: every value is escaped, nothing is loaded from anywhere.
+"""Fills templates of HTML pages: every value is escaped, and pages load nothing.
 
-Style and script stand in the page, and the policy of a site's pages allows these two
-by their hashes and nothing else: no request, no other script, no attribute `style`.
+Style and script are inside the page. Its content security policy allows these two by
+their hashes and nothing else: no request, no other script, no attribute `style`.
 """
 
 import base64
@@ -18,20 +18,20 @@ import markupsafe
 from robust_tfds import version
 
 FOLDER = pathlib.Path(__file__).parent / "templates"
-# What no HTML document may hold, not even as a reference.
+# Characters that no HTML document may have, not even as references.
 _FORBIDDEN = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\ud800-\udfff]")
 _UNKNOWN = "\N{REPLACEMENT CHARACTER}"
 
 
 class Templates:
-  """The templates of a room, and the ones here that all rooms share."""
+  """The templates of a room and those that all rooms share."""
 
   def __init__(self, folder: pathlib.Path, **values: Any):
-    """Reads none yet.
+    """Find templates in the room's folder first, then in the shared one.
 
     Args:
-      folder: of the room's own, which come first.
-      **values: that every template knows.
+      folder: the room's.
+      **values: known to every template.
     """
     self.folders = folder, FOLDER
     self._environment = jinja2.Environment(
@@ -55,14 +55,14 @@ class Templates:
     sheets: Sequence[str] = (),
     **values: Any,
   ) -> str:
-    """A page of the site, or of a run, which stands alone.
+    """Return a page of a site or a page that stands alone.
 
     Args:
       name: of its template, which extends `page.html`.
-      path: of the page in the site; empty of a page that stands alone.
-      script: file of a script that the page runs; its style sheet has its name.
-      sheets: style sheets besides.
-      **values: what the template shows; `title` and `up` among them, see there.
+      path: of the page in the site; empty: it stands alone.
+      script: name of a script; a style sheet of that name belongs to it.
+      sheets: further style sheets.
+      **values: what the template shows, with `title` and `up`.
     """
     own = [f"{script}.css"] if script else []
     return self._environment.get_template(name).render(
@@ -74,15 +74,15 @@ class Templates:
     )
 
   def style(self, *files: str) -> markupsafe.Markup:
-    """Style sheets one after the other, without what only readers need."""
+    """Return style sheets one after the other, without comments and spaces."""
     return _style(tuple(map(self.file, files)))
 
   def script(self, name: str) -> markupsafe.Markup:
-    """A script as it stands."""
+    """Return a script unchanged."""
     return markupsafe.Markup(self.file(name).read_text("utf-8"))
 
   def file(self, name: str) -> pathlib.Path:
-    """Where a template, a style sheet or a script lies."""
+    """Return the path of a template, a style sheet or a script."""
     return next(p for f in self.folders if (p := f / name).exists())
 
 
@@ -95,19 +95,18 @@ def _style(files: Sequence[pathlib.Path]) -> markupsafe.Markup:
 
 
 def _allowed(value: Any) -> Any:
-  """A value without what no document may hold; markup is ours and stays."""
+  """Return a value without forbidden characters; markup is ours and stays."""
   if isinstance(value, markupsafe.Markup):
     return value
   return _FORBIDDEN.sub(_UNKNOWN, str(value))
 
 
 def _words(name: str) -> str:
-  """A name of tables as words."""
   return name.replace("_", " ")
 
 
 def _soft(name: str) -> markupsafe.Markup:
-  """A name that lines break behind its underscores, and not inside a word."""
+  """Return a name that may break after its underscores, not inside a word."""
   text = markupsafe.escape(_allowed(name))
   return text.replace("_", markupsafe.Markup("_<wbr>"))
 
@@ -122,6 +121,6 @@ def _chart(svg: str, label: str) -> markupsafe.Markup:
 
 @functools.cache
 def _source(text: str) -> str:
-  """A hash as content security policies name it."""
+  """Return a text's hash as content security policies write it."""
   digest = hashlib.sha256(text.encode("utf-8")).digest()
   return f"'sha256-{base64.b64encode(digest).decode('ascii')}'"

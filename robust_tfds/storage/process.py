@@ -1,4 +1,4 @@
-"""A process, told from all others of all machines: who holds and who writes."""
+"""A globally unique process id, used in the names of temporary files."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Process:
 
   @classmethod
   def parse(cls, name: str) -> Process | None:
-    """Of its name; None where it is no name of ours."""
+    """Parse a process's name; return None for other texts."""
     parts = name.split("-")
     if len(parts) != 4 or not (parts[1].isdecimal() and parts[2].isdecimal()):
       return None

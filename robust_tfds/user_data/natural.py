@@ -1,7 +1,7 @@
-"""Natural sets, see `natural_sets`: through TFDS's builders, ObjectNet by its folder.
+"""Natural sets (`natural_sets`), read by TFDS's builders; ObjectNet from its folder.
 
-A set's classes are the answers that are possible on it: models of ImageNet's 1,000
-are shown what they are good for, and what else they know is no answer.
+A set's classes are the only possible answers: the outputs of an ImageNet model for
+other classes are left out.
 """
 
 import dataclasses
@@ -22,7 +22,8 @@ The archive {_OBJECTNET}.zip of https://objectnet.dev is encrypted, and not read
 itself. Unpack it in the manual dir, with the password of its download page:
   unzip -P PASSWORD {_OBJECTNET}.zip"""
 _BORDER_PX = 1  # red, around every picture of ObjectNet: its README
-# Its tables: folder -> name, name -> ImageNet's names, output -> their line, lines.
+# ObjectNet's tables: folder -> its name; name -> names in ImageNet; model's output ->
+# line of a name in `_LINES`.
 _TABLES = (
   "folder_to_objectnet_label.json",
   "objectnet_to_imagenet_1k.json",
@@ -37,10 +38,11 @@ class Natural(tfds_set.TfdsSet):
   conditions = "none"
 
   def __init__(self, text: str, options: own_set.Options):
-    """Of classes that occur alone reads the whole set, else nothing.
+    """Create the set. If only occurring classes count, all labels are read.
 
     Raises:
-      UserError: no such set here, or one of another version or other classes.
+      UserError: the set is not prepared here, or has another version or other
+        classes.
     """
     row, config = natural_sets.parse(text)
     name = "/".join(filter(None, (row.source, config)))
@@ -77,12 +79,11 @@ class ObjectNet(own_set.OwnSet):
   reading = {"border_px": _BORDER_PX}
 
   def __init__(self, text: str, options: own_set.Options):
-    """Reads the tables and lists the pictures.
+    """Read the tables and list the pictures.
 
     Raises:
-      FileNotFoundError: no folder; says what to put there.
-      UserError: a table that is missing or no such table, or a class without a
-        picture.
+      FileNotFoundError: there is no folder; says what to put there.
+      UserError: a table is missing or broken, or a class has no picture.
     """
     there = folders.find(
       _manual(options.manual_dir, text),
@@ -111,11 +112,11 @@ class ObjectNet(own_set.OwnSet):
         )
 
   def files(self) -> Sequence[source.File]:
-    """Of the classes that ImageNet has too."""
+    """Return the pictures of the classes that ImageNet has too."""
     return self._files
 
   def described(self) -> Sequence[str]:
-    """The border is part of what models see."""
+    """Return the width of the border, which decides what models see."""
     return [f"border {_BORDER_PX}"]
 
 
@@ -125,11 +126,12 @@ class Reference(own_set.OwnSet):
   conditions = "none"
 
   def __init__(self, text: str, natural_set: Any, options: own_set.Options):
-    """Lists the pictures.
+    """List the pictures.
 
     Args:
       text: `NAME/reference`.
-      options: whose `manual_dir` has the pictures.
+      natural_set: the set that it is the reference of.
+      options: its `manual_dir` has the pictures.
     """
     super().__init__(
       natural_sets.set_name(text), text, natural_set.classes, "validation"
@@ -145,17 +147,17 @@ class Reference(own_set.OwnSet):
     ]
 
   def files(self) -> Sequence[source.File]:
-    """By their official names."""
+    """Return the pictures, under their official names."""
     return self._listed
 
 
 def builder_class(text: str, options: own_set.Options) -> type[base.Builder]:
-  """The builder of a natural set, or of what it is held against.
+  """Return the builder of a natural set, or of its reference.
 
   Raises:
-    MissingError: the set is not there.
-    UserError: it is called otherwise, or several right classes stand in the way
-      of sequences.
+    MissingError: the set's files are missing.
+    UserError: the options give it another name, or ask for sequences of a set
+      whose pictures have several right classes.
   """
   row, config = natural_sets.parse(text)
   if options.name:
@@ -175,19 +177,21 @@ def builder_class(text: str, options: own_set.Options) -> type[base.Builder]:
       own = Reference(text, own, options)
   if own.several and options.sequences:
     raise errors.UserError(
-      f"{text}: several classes of a picture may be right, which ImageNet-P's"
-      " numbers know nothing of. Leave perturbations out."
+      f"{text}: a picture may have several right classes, and ImageNet-P's"
+      " numbers are defined for one. Leave perturbations out."
     )
   return labelled.builder_class(own, options.sequences)
 
 
 def _kind(text: str) -> str:
-  """What the builders' folders begin with."""
+  """Return the beginning of the names of the builders' folders."""
   return re.sub(r"\W", "_", natural_sets.set_name(text))
 
 
 def _check_version(builder: Any, text: str) -> None:
-  """Refuses what another version of TFDS prepared, rather than download anew."""
+  """Refuse a set that another version of TFDS prepared, instead of downloading it
+  again.
+  """
   folder = paths.parse(builder.data_dir)
   if builder.is_prepared() or not folder.parent.is_dir():
     return
@@ -214,7 +218,7 @@ def _manual(manual_dir: str, text: str) -> Any:
 def _outputs(
   there: Mapping[str, source.File],
 ) -> Mapping[str, tuple[str, Sequence[int]]]:
-  """Folder of pictures -> its name, and which of ImageNet's classes it is."""
+  """Return folder of pictures -> its name and its classes in ImageNet."""
   tables = [f"mappings/{name}" for name in (*_TABLES, _LINES)]
   if absent := [name for name in tables if name not in there]:
     raise errors.UserError(
@@ -233,7 +237,7 @@ def _outputs(
     }
     members = [m for _, group in out.values() for m in group]
     if len(set(members)) < len(members) or not set(members) <= set(range(1000)):
-      raise ValueError("an output of two classes, or none of 0 to 999")
+      raise ValueError("an output stands for two classes, or is not in 0..999")
   except (AttributeError, IndexError, KeyError, TypeError, ValueError) as e:
     raise errors.UserError(
       f"{_OBJECTNET}/mappings: its tables do not go together"

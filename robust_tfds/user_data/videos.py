@@ -1,9 +1,9 @@
 """`videos:PATH`: videos of any sizes and lengths, in a folder a class.
 
-Listed as `folder:` lists pictures; an example's id is the path below the place. Whole
-videos are perturbed in their own size, as the benchmarks' are, then cut to clips and
-cropped by each model's rule. Turns that a file asks for are carried out, sound is left
-out, and frames are counted, not timed: of a varying rate the average serves.
+Videos are listed as `folder:` lists pictures. An example's id is the path below the
+folder. Whole videos are perturbed at their own size, as in the benchmarks, then cut to
+clips and cropped by each model's rule. Rotations that a file asks for are applied;
+sound is ignored. Frames are counted, not timed: a varying rate is read as its average.
 """
 
 import re
@@ -23,7 +23,7 @@ class Videos(folder.Folder):
 
   Attributes:
     groups: see `own_set.Options`.
-    group_ids: of every file, in their order; empty where nothing was said.
+    group_ids: the group of each file, in the order of `files`; '' without groups.
   """
 
   kind = "videos"
@@ -34,11 +34,11 @@ class Videos(folder.Folder):
   group_ids: Sequence[str] = ()
 
   def group_by(self, groups: str) -> None:
-    """Groups the videos, where anything was said.
+    """Group the videos by a regular expression; '' groups none.
 
     Raises:
-      UserError: no regular expression with one part in brackets, or an id in
-        which it is not found.
+      UserError: it does not have exactly one part in brackets, or does not match
+        some id.
     """
     ids = [file.name for file in self.files()]
     self.groups, self.group_ids = groups, [""] * len(ids)
@@ -58,8 +58,8 @@ class Videos(folder.Folder):
     """Return (height, width) of a video's frames as they are stored."""
     return video_files.size(file.path)
 
-  def file_notes(self, file: source.File) -> Sequence[str]:
-    """Nothing: turns are carried out; but opens its header."""
+  def noted(self, file: source.File) -> Sequence[str]:
+    """Return no notes, after opening the header: rotations are applied."""
     with errors.prefixed(file.where), video_files.opened(file.path):
       return ()
 
@@ -70,7 +70,7 @@ class Videos(folder.Folder):
         pass
 
   def described(self) -> Sequence[str]:
-    """How they are grouped, where that was said: intervals depend on it."""
+    """Return the grouping, if there is one: intervals depend on it."""
     return [f"groups\t{self.groups}"] if self.groups else []
 
 
@@ -86,7 +86,7 @@ class _Videos(
   building.Builder,
   skip_registration=True,  # type: ignore[call-arg]
 ):
-  """Perturbed whole; models crop what was perturbed."""
+  """The builder of whole perturbed videos, which models crop."""
 
   OWN: ClassVar[Videos]
 
@@ -100,7 +100,7 @@ class _Videos(
 
 
 def builder_class(place: str, options: own_set.Options) -> type[base.Builder]:
-  """The builder of a folder's videos; see `Videos`."""
+  """Return the builder of a folder's videos; see `Videos`."""
   own = Videos.from_place(place, options)
   own.group_by(options.groups)
   return labelled.subclass(_Videos, own, "videos_p")

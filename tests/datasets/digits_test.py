@@ -129,8 +129,8 @@ class CorruptedTest(parameterized.TestCase):
     self.assertEqual(np.shape(objects["bbox_px"])[1], 4)
 
   def test_names(self):
-    self.assertLen(
-      datasets.builder_class("digits_detection_c").condition_names(), 96
+    self.assertIn(
+      "fog_3", datasets.builder_class("digits_detection_c").condition_names()
     )
     self.assertEqual(
       datasets.builder_class("digits_detection_c").edition_of(""), "any"

@@ -22,22 +22,20 @@ from tests.faults.case import Case
 _VAL = "ILSVRC2012_img_val.tar"
 _NAMES = [f"ILSVRC2012_val_{i:08d}.JPEG" for i in (1, 2, 3)]
 _LABELS = [65, 970, 230]  # of the first three validation images
-_TINY = "Tiny-ImageNet-C.tar"
+_ZIP = "tiny-imagenet-200.zip"
 _BIN = "cifar-10-batches-bin/test_batch.bin"
 Member = tuple[tarfile.TarInfo, bytes]
 
 
 def cases() -> Iterator[Case]:
-  """ImageNet's tar, a tar of corrupted pictures, a zip, CIFAR's, folders."""
+  """ImageNet's tar, a zip, CIFAR's, folders."""
   yield from _val()
-  yield from _tiny()
   yield from _zips()
   yield from _cifar()
   yield from _class_folders()
   data = _tar(_val_members())
-  act = functools.partial(_imagenet)
   yield from mutations.cases(
-    f"{_VAL}|ILSVRC2012_val", data, act, _three, count=8
+    f"{_VAL}|ILSVRC2012_val", data, _imagenet, _three, count=8
   )
 
 
@@ -84,7 +82,6 @@ def _val() -> Iterator[Case]:
     ("empty", b"", _VAL),
     ("an end mark alone", _tar([]), _VAL),
     ("cut in a member", whole[: len(whole) // 2], _VAL),
-    ("zeros", bytes(10240), _VAL),
     ("of other pictures", _tar([_member("a.JPEG", _jpeg(0))]), _VAL + "|a.JPEG"),
     ("of two folders' names", _tar([*members, _member("b/" + _NAMES[0], _jpeg(9))]),
      _NAMES[0]),
@@ -97,78 +94,36 @@ def _val() -> Iterator[Case]:
     _imagenet,
     ("in a folder", _tar([_member("val/" + m[0].name, m[1]) for m in members])),
     ("of the pax format", _tar(members, tarfile.PAX_FORMAT)),
-    ("of the old format", _tar(members, tarfile.USTAR_FORMAT)),
     ("with its folder", _tar([_member("./", kind=tarfile.DIRTYPE), *members])),
-    ("in another order", _tar(members[::-1])),
     ("of long names", _tar(
       [_member("a" * 150 + "/" + m[0].name, m[1]) for m in members])),
-    ("of three members", whole),
     kinds=f"odd: {_VAL} {{}}",
     right=_three,
   )  # fmt: skip
 
 
-def _tiny_set(data: bytes, folder: pathlib.Path) -> Any:
-  small_sets.tiny_imagenet(folder)
-  (folder / _TINY).write_bytes(data)
-  return builds.build("tiny_imagenet_c", folder, "fog_3_published")
-
-
-def _tiny() -> Iterator[Case]:
-  top = "Tiny-ImageNet-C/fog/3"
-  members = [
-    _member(f"{top}/n0000000{i + 1}/val_{i}.JPEG", _jpeg(i, 64))
-    for i in range(2)
-  ]
-  whole = _tar(members)
-
-  def two(found):
-    labels = {k: int(e["label"]) for k, e in found.items()}
-    return labels == {"val_0.JPEG": 0, "val_1.JPEG": 1}
-
-  cut = functools.partial(_tiny_set, whole[:1500])
-  yield Case(f"{_TINY} is cut in a member", cut, (_TINY,))
-  more = [*members, _member("Tiny-ImageNet-C/README", b"hello")]
-  yield from case.rows(
-    _tiny_set,
-    ("of two pictures", whole),
-    ("with a README", _tar(more)),
-    kinds=f"odd: {_TINY} {{}}",
-    right=two,
-  )
-
-
 def _zips() -> Iterator[Case]:
-  def files(folder: pathlib.Path) -> dict[str, bytes]:
+  def act(change: Callable[[bytes], bytes], folder: pathlib.Path) -> Any:
     made = small_sets.tiny_imagenet(folder.parent / "made")
-    return {
+    files = {
       p.relative_to(made).as_posix(): p.read_bytes()
       for p in sorted(made.rglob("*"))
       if p.is_file()
     }
+    data = change(tiny_files.zipped(files))
+    return builds.of_files("tiny_imagenet_c", {_ZIP: data}, folder)
 
-  def act(change: Callable[[bytes], bytes], folder: pathlib.Path) -> Any:
-    data = change(tiny_files.zipped(files(folder)))
-    return builds.of_files(
-      "tiny_imagenet_c", {"tiny-imagenet-200.zip": data}, folder
-    )
-
-  name = "tiny-imagenet-200.zip"
   broken = b"\xff\xd8\x00"
+  two = builds.count(2)
   yield from case.rows(
     act,
-    ("cut", lambda d: d[: len(d) // 2]),
-    ("of changed bytes", lambda d: d.replace(b"\xff\xd8\xff", broken, 1)),
-    kinds=f"{name} is {{}}",
-    names=(f"{name}|val_",),
-  )
-  yield from case.rows(
-    act,
-    ("whole", lambda d: d),
-    ("after a prefix", lambda d: b"MZ" + d, name),
-    kinds=f"odd: {name} {{}}",
-    right=builds.count(2),
-  )
+    ("cut", lambda d: d[: len(d) // 2], f"{_ZIP}|val_"),
+    ("of changed bytes", lambda d: d.replace(b"\xff\xd8\xff", broken, 1),
+     f"{_ZIP}|val_"),
+    ("whole", lambda d: d, two),
+    ("after a prefix", lambda d: b"MZ" + d, _ZIP, two),
+    kinds=f"{_ZIP} is {{}}",
+  )  # fmt: skip
 
 
 def _cifar() -> Iterator[Case]:
@@ -181,11 +136,8 @@ def _cifar() -> Iterator[Case]:
   yield from case.rows(
     act,
     ("cut in a record", lambda d: d[:-5]),
-    ("empty", lambda d: b""),
     ("of label 10", lambda d: b"\x0a" + d[1:]),
-    ("of label 255", lambda d: b"\xff" + d[1:]),
     ("one byte too long", lambda d: d + b"\0"),
-    ("text", lambda d: b"hello"),
     kinds="test_batch.bin is {}",
     names=("test_batch.bin",),
   )

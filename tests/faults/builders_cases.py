@@ -1,113 +1,90 @@
 """The builders' own doors: `robust_tfds.build NAME`, `robust_tfds.load`."""
 
-import functools
 import pathlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from tests.faults import builds, commands
+from tests.faults import builds, case, commands
 from tests.faults.case import Case
 
 
 def cases() -> Iterator[Case]:
   """Names, flags, folders; and odd ones."""
-  for name, config, word in (
-    ("digits_d", "clean", "digits"),
-    ("", "clean", "data set|dataset|name"),
-    ("../x", "clean", "../x"),
-    ("digits_c", "fogg_3", "fog"),
-    ("digits_c", "fog_6", "fog_6|severity"),
-    ("digits_c", "fog_0", "fog_0|severity"),
-    ("digits_c", "clean,fogg_1", "fogg"),
-    ("digits_c", "clean,,", "config"),
-    ("digits_c", "clean_webp", "webp"),
-    ("digits_p", "tilt_2", "tilt"),
-    ("digits_c", "../x", "/x|_x"),
-  ):
-    yield Case(
-      f"{name} {config}", functools.partial(_build, name, config), (word,)
-    )
-  for flag, word in (
-    ("limit=0", "limit"),
-    ("limit=-1", "limit"),
-    ("limit=x", "limit"),
-    ("workers=0", "workers"),
-    ("workers=-2", "workers"),
-    ("codec=webp", "webp"),
-    ("codec=h264", "h264"),
-    ("file_format=zip", "zip|format"),
-    ("seed=x", "seed"),
-    ("data_dir=/dev/null/x", "/dev/null/x"),
-  ):
-    yield Case(
-      f"digits_c --{flag}",
-      functools.partial(_build, "digits_c", "clean", flag),
-      (word,),
-    )
-  for name in (
-    "imagenet_c",
-    "coco_c",
-    "pascal_c",
-    "cityscapes_c",
-    "ucf101_p",
-    "kinetics400_p",
-    "imagenet_vid_robust",
-    "tiny_imagenet_c",
-  ):
-    yield Case(
-      f"{name} of an empty folder",
-      functools.partial(
-        _build, name, "clean" if name != "imagenet_vid_robust" else "reviewed"
-      ),
-      ("/in|manual",),
-    )
-  yield Case(
-    "odd: digits_c --limit=3",
-    functools.partial(builds.build, "digits_c", limit=3),
-    right=builds.count(3),
+  yield from case.rows(
+    _build,
+    *(
+      (f"{name} {config}", (name, config), word)
+      for name, config, word in (
+        ("digits_d", "clean", "digits"),
+        ("", "clean", "data set|dataset|name"),
+        ("../x", "clean", "../x"),
+        ("digits_c", "fogg_3", "fog"),
+        ("digits_c", "fog_6", "fog_6|severity"),
+        ("digits_c", "clean,fogg_1", "fogg"),
+        ("digits_c", "clean,,", "config"),
+        ("digits_c", "clean_webp", "webp"),
+        ("digits_p", "tilt_2", "tilt"),
+        ("digits_c", "../x", "/x|_x"),
+      )
+    ),
+    *(
+      (f"digits_c --{flag}", ("digits_c", "clean", flag), word)
+      for flag, word in (
+        ("limit=0", "limit"),
+        ("limit=x", "limit"),
+        ("workers=0", "workers"),
+        ("codec=webp", "webp"),
+        ("codec=h264", "h264"),
+        ("file_format=zip", "zip|format"),
+        ("seed=x", "seed"),
+        ("data_dir=/dev/null/x", "/dev/null/x"),
+      )
+    ),
+    *(
+      (f"{name} of an empty folder", (name, config), "/in|manual")
+      for name, config in (
+        ("imagenet_c", "clean"),
+        ("coco_c", "clean"),
+        ("ucf101_p", "clean"),
+        ("imagenet_vid_robust", "reviewed"),
+      )
+    ),
+    # A corruption's name stands for every severity.
+    ("odd: digits_c fog", ("digits_c", "fog", "limit=2"), _every_severity),
   )
-  yield Case(
-    "odd: digits_c --limit=1000000",
-    functools.partial(builds.build, "digits_c", limit=10**6),
-    right=builds.count(359),
+  yield from case.rows(
+    lambda flags, folder: builds.build("digits_c", folder, **flags),
+    ("--limit=1000000", {"limit": 10**6}, builds.count(359)),
+    ("fog_3", {"config": "fog_3", "limit": 4}, builds.count(4)),
+    kinds="odd: digits_c {}",
   )
-  yield Case(
-    "odd: digits_c fog_3",
-    functools.partial(builds.build, "digits_c", config="fog_3", limit=4),
-    right=builds.count(4),
+  yield from case.rows(
+    _load,
+    *(
+      (f"load {text!r}", text, word)
+      for text, word in (
+        ("digits_c/fogg/3", "fog"),
+        ("digits_c/fog/9", "severity|fog_9"),
+        ("digits_c/fog/3/4", "fog"),
+        ("digits_d", "digits"),
+        ("", "name|data set|dataset"),
+      )
+    ),
   )
-  yield Case(
-    "odd: digits_c fog",  # a corruption: every severity
-    functools.partial(_build, "digits_c", "fog", "limit=2"),
-    right=_every_severity,
-  )
-  for text, word in (
-    ("digits_c/fogg/3", "fog"),
-    ("digits_c/fog/9", "severity|fog_9"),
-    ("digits_c/fog/3/4", "fog"),
-    ("digits_d", "digits"),
-    ("", "name|data set|dataset"),
-  ):
-    yield Case(f"load {text!r}", functools.partial(_load, text), (word,))
 
 
-def _build(name: str, config: str, *args: Any) -> Any:
-  *flags, folder = args
+def _build(words: Sequence[str], folder: pathlib.Path) -> Any:
+  name, config, *flags = words
   (folder / "notes.txt").write_text("TFDS itself refuses an empty manual dir")
-  data = (
-    []
-    if any(f.startswith("data_dir") for f in flags)
-    else [f"--data_dir={folder.parent / 'data'}"]
-  )
-  out = commands.run(
+  if not any(flag.startswith("data_dir") for flag in flags):
+    flags.append(f"data_dir={folder.parent / 'data'}")
+  return commands.run(
     "robust_tfds.build",
     name,
     f"--config={config}",
     f"--manual_dir={folder}",
-    *data,
-    *(f"--{f}" for f in flags),
+    *(f"--{flag}" for flag in flags),
   )
-  return out
 
 
 def _every_severity(out: str) -> bool:

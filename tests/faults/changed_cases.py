@@ -1,5 +1,6 @@
 """Weights, code, data or settings that change between two starts of a run."""
 
+import functools
 import pathlib
 import shutil
 import sys
@@ -18,10 +19,9 @@ from models import adapters
 from models import spec as spec_lib
 
 SCALE = 1.0
-{more}
 
 def build():
-  weights = {weights}
+  weights = WEIGHTS
   spec = spec_lib.Spec(input_px=32, resize_px=32, num_classes=10)
 
   def call(images):
@@ -31,7 +31,6 @@ def build():
 
   return adapters.get("callable")(call, spec, name="mine")
 """
-_SEED = "np.random.default_rng({}).standard_normal(10)"
 _CONFIG = """
 import ml_collections
 
@@ -40,64 +39,43 @@ def get_config():
     "task": "classification", "seed": 0, "batch_size": 16, "baseline": "",
     "reports": False,
     "data": {{
-      "name": "{name}", "split": "test", "source": "fly", "codec": "raw",
-      "corruptions": "brightness", "severities": {severities}, "limit": 0,
+      "name": "cifar10_c", "split": "test", "source": "fly", "codec": "raw",
+      "corruptions": "brightness", "severities": (1, 3), "limit": 0,
       "data_dir": "", "manual_dir": "{manual}", "frost_dir": "",
       "file_format": "", "block_mib": 1,
     }},
     "model": {{"name": "{model}", "label": "mine", "checkpoint": "{checkpoint}"}},
   }}).lock()
 """
-_SECONDS = 400
+_FIXED = "np.arange(10)"
+_DRAWN = "np.random.default_rng({}).standard_normal(10)"
+_SCALE = "SCALE = 1.0"
+# What changes, the weights of the module before and after, another line for
+# `_SCALE`; and whether it must be refused (None: either).
+_MODULES: tuple[tuple[str, str, str, str, bool | None], ...] = (
+  ("weights in the closure", _DRAWN.format(0), _DRAWN.format(1), _SCALE, None),
+  ("a constant of the module", _FIXED, _FIXED, "SCALE = 3.0", None),
+  ("weights in a file", "np.load(PATH)", "np.load(PATH)", _SCALE, None),
+  ("a random model", _DRAWN.format(""), _DRAWN.format(""), _SCALE, True),
+  ("a comment of the module", _FIXED, _FIXED, f"{_SCALE}  # scale", None),
+  ("odd: nothing", _FIXED, _FIXED, _SCALE, False),
+)
+
+Table = list[dict[str, str]]
+Result = tuple[Table, Table, Table]  # before, continued, of a new workdir
 
 
 def cases() -> Iterator[Case]:
   """After a change the table is wholly the new one, or the run is refused."""
-  yield _of_module("weights in the closure", _SEED.format(0), _SEED.format(1))
-  yield _of_module(
-    "a constant of the module",
-    "np.arange(10)",
-    "np.arange(10)",
-    ("SCALE = 1.0", "SCALE = 3.0"),
-  )
-  yield _of_module(
-    "weights in a file", "np.load({path!r})", "np.load({path!r})", new_file=True
-  )
-  yield _of_module(
-    "a random model",
-    "np.random.default_rng().standard_normal(10)",
-    "np.random.default_rng().standard_normal(10)",
-    refuse=True,
-  )
-  yield _of_module(
-    "a comment of the module",
-    "np.arange(10)",
-    "np.arange(10)",
-    ("SCALE = 1.0", "SCALE = 1.0  # the scale"),
-  )
-  yield _of_module(
-    "odd: nothing", "np.arange(10)", "np.arange(10)", refuse=False
-  )
-  yield Case(
-    "a checkpoint",
-    _checkpoint,
-    ("mine|checkpoint|digits_linear",),
-    _fresh,
-    seconds=_SECONDS,
-    slow=True,
-  )
-  yield Case(
-    "pictures in the manual dir",
-    _pictures,
-    ("test_batch|data|manual",),
-    _of_one_state,
-    seconds=_SECONDS,
-    slow=True,
-  )
-
-
-Table = list[dict[str, str]]
-Result = tuple[Table, Table, Table]  # before, continued, of a new workdir
+  make = functools.partial(Case, seconds=400, slow=True)
+  for kind, first, second, line, refuse in _MODULES:
+    act = functools.partial(_module, first, second, line)
+    names = () if refuse is False else ("mine|my_own_module",)
+    yield make(kind, act, names, None if refuse else _fresh)
+  words = ("mine|checkpoint|digits_linear",)
+  yield make("a checkpoint", _checkpoint, words, _fresh)
+  words = ("test_batch|data|manual",)
+  yield make("pictures in the manual dir", _pictures, words, _of_one_state)
 
 
 def _fresh(tables: Result) -> bool:
@@ -116,106 +94,74 @@ def _of_one_state(tables: Result) -> bool:
   return before != fresh and continued in (before, fresh)
 
 
-def _config(
-  folder: pathlib.Path, severities: tuple[int, ...], **settings: str
-) -> Any:
-  values = {
-    "name": "cifar10_c",
-    "manual": str(folder),
-    "checkpoint": "",
-    "model": "my_own_module:build",
-    **settings,
-  }
-  path = folder / "config.py"
-  path.write_text(_CONFIG.format(severities=severities, **values))
-  return path
-
-
 def _twice(
-  folder: pathlib.Path, change: Callable[[], Any], **settings: str
+  folder: pathlib.Path,
+  change: Callable[[], Any],
+  model: str = "my_own_module:build",
+  checkpoint: str = "",
 ) -> Result:
-  """Runs severity 1, changes something, continues with severity 3 too."""
+  """Runs, loses a cell as after a kill, changes something, and runs again."""
   sys.path.insert(0, str(folder))
   sys.dont_write_bytecode = True
   if not (folder / "cifar-10-batches-bin").exists():
     small_sets.cifar10(folder)
-  run = folder / "run"
-  runs.run(run, _config(folder, (1, 3), **settings))
+  run, config = folder / "run", folder / "config.py"
+  config.write_text(
+    _CONFIG.format(manual=folder, model=model, checkpoint=checkpoint)
+  )
+  runs.run(run, config)
   before = scored.table(run)
-  # As after a kill: one cell is not there yet.
   shutil.rmtree(run / "cells/mine/cifar10_c/brightness_3")
   change()
-  config = _config(folder, (1, 3), **settings)
   runs.run(folder / "fresh", config)
   runs.run(run, config)
   return before, scored.table(run), scored.table(folder / "fresh")
 
 
-def _of_module(
-  kind: str,
-  weights: str,
-  later: str,
-  more: tuple[str, str] = ("", ""),
-  new_file: bool = False,
-  refuse: bool | None = None,
-) -> Case:
-  def act(folder: pathlib.Path) -> Any:
-    path = str(folder / "weights.npy")
-    np.save(path, np.arange(10.0))
+def _write_module(
+  folder: pathlib.Path, weights: str = _FIXED, line: str = _SCALE
+) -> None:
+  weights = weights.replace("PATH", repr(str(folder / "weights.npy")))
+  text = _MODULE.replace("WEIGHTS", weights).replace(_SCALE, line)
+  (folder / "my_own_module.py").write_text(text)
 
-    def write(weights: str, change: tuple[str, str]) -> None:
-      text = _MODULE.format(weights=weights.format(path=path), more="")
-      if change[0]:
-        text = text.replace(*change)
-      (folder / "my_own_module.py").write_text(text)
 
-    def change() -> None:
-      write(later, more)
-      if new_file:
-        np.save(path, np.arange(10.0)[::-1] ** 2)
+def _module(first: str, second: str, line: str, folder: pathlib.Path) -> Any:
+  np.save(folder / "weights.npy", np.arange(10.0))
+  _write_module(folder, first)
 
-    write(weights, ("", ""))
-    return _twice(folder, change)
+  def change() -> None:
+    _write_module(folder, second, line)
+    np.save(folder / "weights.npy", np.arange(10.0)[::-1] ** 2)
 
-  names = () if refuse is False else ("mine|my_own_module",)
-  return Case(
-    kind, act, names, None if refuse else _fresh, seconds=_SECONDS, slow=True
-  )
+  return _twice(folder, change)
 
 
 def _checkpoint(folder: pathlib.Path) -> Any:
+  from tests.models.convert import checkpoints
+
   path = folder / "digits_linear.npz"
+  flat = checkpoints.drawn("digits_linear")
 
   def draw(seed: int) -> None:
     rng = np.random.default_rng(seed)
     arrays = {
-      k: rng.standard_normal(s).astype(np.float32) for k, s in _shapes()
+      "/".join(p): rng.standard_normal(a.shape).astype(np.float32)
+      for p, a in flat.items()
     }
     np.savez(path, **arrays)
 
   draw(0)
-  return _twice(
-    folder, lambda: draw(1), model="digits_linear", checkpoint=str(path)
-  )
-
-
-def _shapes() -> list[tuple[str, tuple[int, ...]]]:
-  from tests.models.convert import checkpoints
-
-  flat = checkpoints.drawn("digits_linear")
-  return [("/".join(p), a.shape) for p, a in flat.items()]
+  return _twice(folder, lambda: draw(1), "digits_linear", str(path))
 
 
 def _pictures(folder: pathlib.Path) -> Any:
-  (folder / "my_own_module.py").write_text(
-    _MODULE.format(weights="np.arange(10)", more="")
-  )
+  _write_module(folder)
   small_sets.cifar10(folder)
   path = folder / "cifar-10-batches-bin" / "test_batch.bin"
 
   def change() -> None:
-    data = bytearray(path.read_bytes())
-    data[1:2000] = bytes(1999)
-    path.write_bytes(bytes(data))
+    data = path.read_bytes()
+    path.write_bytes(data[:1] + bytes(1999) + data[2000:])
 
   return _twice(folder, change)

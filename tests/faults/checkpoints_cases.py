@@ -25,14 +25,16 @@ _NAME = "digits_linear"
 
 def cases() -> Iterator[Case]:
   """npz, safetensors, torch, caffe, orbax; and odd ones."""
+  tensors = functools.partial(_load_bytes, "mine.safetensors")
   yield from _npz_cases()
-  yield from _safetensors()
+  yield Case(
+    "odd: safetensors: whole", lambda f: tensors(_tensors(), f), right=_loads
+  )
   yield from _torch()
   yield from _others()
   data = tiny_files.npz(_arrays())
   act = functools.partial(_load_bytes, "mine.npz")
   yield from mutations.cases("mine.npz", data, act, _as_valid)
-  tensors = functools.partial(_load_bytes, "mine.safetensors")
   yield from mutations.cases("mine.safetensors", _tensors(), tensors, _loads)
 
 
@@ -45,10 +47,6 @@ def _load(path: pathlib.Path) -> Any:
 def _load_bytes(name: str, data: bytes, folder: pathlib.Path) -> Any:
   (folder / name).write_bytes(data)
   return _load(folder / name)
-
-
-def _load_made(name: str) -> Callable[[Callable[[], bytes], pathlib.Path], Any]:
-  return lambda make, folder: _load_bytes(name, make(), folder)
 
 
 @functools.cache
@@ -81,40 +79,24 @@ def _loads(variables: Any) -> bool:
 
 
 def _npz_cases() -> Iterator[Case]:
-  def changed(
-    change: Callable[[dict[str, Any]], Any], folder: pathlib.Path
-  ) -> Any:
+  def put(make: Callable[[np.ndarray], Any], folder: pathlib.Path) -> Any:
+    """Loads a file with another array in the place of the largest."""
     arrays = _arrays()
-    change(arrays)
+    name = max(arrays, key=lambda k: arrays[k].size)
+    arrays[name] = make(arrays[name])
     return _load_bytes("mine.npz", tiny_files.npz(arrays), folder)
 
-  def put(make: Callable[[np.ndarray], Any]) -> Callable[[dict], Any]:
-    """Another array in the place of the largest."""
-
-    def change(arrays: dict[str, np.ndarray]) -> None:
-      name = sorted(arrays, key=lambda k: arrays[k].size)[-1]
-      arrays[name] = make(arrays[name])
-
-    return change
-
   yield from case.rows(
-    changed,
-    ("turned", put(lambda v: v.reshape(-1))),
-    ("one axis more", put(lambda v: v[None]), _as_valid),
-    ("nothing", lambda a: a.clear()),
-    kinds="npz: {}",
-    names=("mine.npz",),
+    put,
+    ("npz: turned", lambda v: v.reshape(-1), "mine.npz"),
+    ("npz: one axis more", lambda v: v[None], "mine.npz", _as_valid),
+    ("odd: npz: float64", lambda v: v.astype(np.float64), _as_valid),
+    ("odd: npz: big endian", lambda v: v.astype(">f4"), _as_valid),
+    ("odd: npz: column by column", np.asfortranarray, _as_valid),
   )
   yield from case.rows(
-    changed,
-    ("float64", put(lambda v: v.astype(np.float64))),
-    ("big endian", put(lambda v: v.astype(">f4"))),
-    ("column by column", put(np.asfortranarray)),
-    kinds="odd: npz: {}",
-    right=_as_valid,
-  )
-  yield from case.rows(
-    _load_made("mine.npz"),
+    lambda make, folder: _load_bytes("mine.npz", make(), folder),
+    ("nothing", lambda: tiny_files.npz({})),
     ("members that leave", _leaving),
     ("a zip bomb", _bomb),
     kinds="npz: {}",
@@ -155,13 +137,6 @@ def _tensors() -> bytes:
   return struct.pack("<Q", len(text)) + text + body
 
 
-def _safetensors() -> Iterator[Case]:
-  yield from case.rows(
-    _load_made("mine.safetensors"),
-    ("odd: safetensors: whole", _tensors, _loads),
-  )
-
-
 class _Evil:
   """A pickle that writes a file when it is loaded."""
 
@@ -171,8 +146,10 @@ class _Evil:
 
 def _torch() -> Iterator[Case]:
   evil = pickle.dumps(_Evil())
+  archive = [("archive/data.pkl", evil), ("archive/version", b"3")]
 
-  def act(name: str, data: bytes, folder: pathlib.Path) -> Any:
+  def act(name: str, folder: pathlib.Path) -> Any:
+    data = tiny_files.zipped(archive) if name == "zip.pth" else evil
     mark = pathlib.Path("/tmp/robust_tfds_pickle_ran")
     mark.unlink(missing_ok=True)
     try:
@@ -180,26 +157,19 @@ def _torch() -> Iterator[Case]:
     finally:
       assert not mark.exists(), "the pickle ran"
 
-  for kind, name, data in (
-    ("a pickle that runs code", "mine.pth", evil),
-    ("a pickle that runs code, in a zip", "mine.pth",
-     tiny_files.zipped([("archive/data.pkl", evil), ("archive/version", b"3")])),
-    ("a pickle that runs code", "mine.pt", evil),
-    ("a pickle that runs code", "mine.pyth", evil),
-    ("a pickle that runs code", "mine.pkl", evil),
-    ("a pickle that runs code", "mine.npz", evil),
-    ("a pickle that runs code", "mine.safetensors", evil),
-  ):  # fmt: skip
-    yield Case(f"{name}: {kind}", functools.partial(act, name, data), (name,))
+  endings = "pth pt pyth pkl npz safetensors".split()
+  names = ["zip.pth", *(f"mine.{ending}" for ending in endings)]
+  yield from case.rows(
+    act, *((n, n, n) for n in names), kinds="{}: a pickle that runs code"
+  )
 
 
 def _others() -> Iterator[Case]:
-  for name in ("mine.h5", "mine", "mine.zip", "mine.csv"):
-    yield Case(
-      f"a file called {name}",
-      functools.partial(_load_bytes, name, b"hello"),
-      (name,),
-    )
+  yield from case.rows(
+    lambda name, folder: _load_bytes(name, b"hello", folder),
+    *((name, name, name) for name in ("mine.h5", "mine", "mine.zip")),
+    kinds="a file called {}",
+  )
   yield Case(
     "no such file", lambda f: _load(f / "nowhere.npz"), ("nowhere.npz",)
   )

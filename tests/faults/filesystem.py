@@ -34,20 +34,12 @@ _ERRNO = {
   "io_error": errno.EIO,
   "read_only": errno.EROFS,
 }
-_LASTING = ("full", "read_only")
-KINDS = (*_ERRNO, "kill", "kill_half")
-# Functions of `os` that write -> how many of their arguments are paths.
+# Functions of `os` that write to as many paths.
 _PATHS = {
-  "mkdir": 1,
-  "rmdir": 1,
-  "remove": 1,
-  "unlink": 1,
-  "truncate": 1,
-  "symlink": 2,
-  "link": 2,
-  "rename": 2,
-  "replace": 2,
+  **dict.fromkeys(("mkdir", "rmdir", "remove", "unlink", "truncate"), 1),
+  **dict.fromkeys(("symlink", "link", "rename", "replace"), 2),
 }
+_DESCRIPTORS = ("fsync", "fdatasync", "ftruncate")
 # These free space, or need none: a full disk allows them.
 _FREE = ("rmdir", "remove", "unlink")
 
@@ -57,15 +49,12 @@ class Fault:
   """What goes wrong.
 
   Attributes:
-    kind: one of `KINDS`; "none" counts alone.
+    kind: see the module; "none" counts alone.
     at: of which operation, from 1.
-    only: of operations of this name alone, e.g. "fsync" or "replace"; empty for
-      all. `at` counts these then.
   """
 
   kind: str = "none"
   at: int = 0
-  only: str = ""
 
 
 NOTHING = Fault()
@@ -77,13 +66,12 @@ class _Disk:
   def __init__(self, folder: pathlib.Path, fault: Fault):
     self.folder, self.fault = os.path.realpath(folder), fault
     self.operations: list[str] = []
-    self._count = 0
-    self._names: dict[int, str] = {}  # of open descriptors
+    self.names: dict[int, str] = {}  # of open descriptors
 
   def inside(self, path: Any) -> str:
     """A path relative to the folder; empty where it is elsewhere."""
     if isinstance(path, int):
-      return self._names.get(path, "")
+      return self.names.get(path, "")
     text = os.path.abspath(os.fsdecode(path))
     parent = os.path.realpath(os.path.dirname(text))
     real = os.path.join(parent, os.path.basename(text))
@@ -91,44 +79,23 @@ class _Disk:
       return ""
     return os.path.relpath(real, self.folder)
 
-  def opened(self, descriptor: int, name: str) -> None:
-    self._names[descriptor] = name
-
-  def closed(self, descriptor: int) -> None:
-    self._names.pop(descriptor, None)
-
   def enter(
     self, operation: str, name: str, half: Callable[[], Any] | None = None
   ) -> None:
-    """Counts an operation and fails if it is its turn.
-
-    Args:
-      operation: its name.
-      name: of the file.
-      half: does half of it.
-
-    Raises:
-      OSError: as the fault says.
-    """
+    """Counts an operation and fails if it is its turn, perhaps half done."""
     self.operations.append(f"{operation} {name}")
-    fault = self.fault
-    if fault.only and operation != fault.only:
+    kind, past = self.fault.kind, len(self.operations) - self.fault.at
+    lasting = kind in ("full", "read_only") and past > 0 < self.fault.at
+    if past and not lasting or (kind == "full" and operation in _FREE):
       return
-    self._count += 1
-    lasting = fault.kind in _LASTING and self._count > fault.at > 0
-    if fault.kind == "full" and operation in _FREE:
-      return
-    if self._count != fault.at and not lasting:
-      return
-    if half is not None and fault.kind in ("short", "kill_half"):
+    if half is not None and kind in ("short", "kill_half"):
       half()
-    if fault.kind in ("kill", "kill_half"):
+    if kind in ("kill", "kill_half"):
       os.kill(os.getpid(), signal.SIGKILL)
-    if fault.kind in _ERRNO:
-      number = _ERRNO[fault.kind]
-      raise OSError(
-        number, os.strerror(number), os.path.join(self.folder, name)
-      )
+    if kind in _ERRNO:
+      number = _ERRNO[kind]
+      place = os.path.join(self.folder, name)
+      raise OSError(number, os.strerror(number), place)
 
 
 class _File(io.FileIO):
@@ -137,7 +104,7 @@ class _File(io.FileIO):
   def __init__(self, disk: _Disk, name: str, path: Any, mode: str, **options):
     super().__init__(path, mode, **options)
     self._disk, self._place = disk, name
-    disk.opened(self.fileno(), name)
+    disk.names[self.fileno()] = name
 
   def write(self, data: Any) -> int:
     view = memoryview(data).cast("B")
@@ -149,7 +116,7 @@ class _File(io.FileIO):
 
   def close(self) -> None:
     if not self.closed:
-      self._disk.closed(self.fileno())
+      self._disk.names.pop(self.fileno(), None)
     super().close()
 
 
@@ -212,9 +179,6 @@ def _opener(disk: _Disk, real: Callable[..., Any]) -> Callable[..., Any]:
 
 def _functions(disk: _Disk) -> dict[str, Callable[..., Any]]:
   """The patched functions of `os`."""
-  out: dict[str, Callable[..., Any]] = {
-    name: _of_paths(disk, name, count) for name, count in _PATHS.items()
-  }
   real_open, real_write, real_close = os.open, os.write, os.close
 
   def opened(path: Any, flags: int, *args: Any, **options: Any) -> int:
@@ -224,7 +188,7 @@ def _functions(disk: _Disk) -> dict[str, Callable[..., Any]]:
       return real_open(path, flags, *args, **options)
     disk.enter("open", name)
     descriptor = real_open(path, flags, *args, **options)
-    disk.opened(descriptor, name)
+    disk.names[descriptor] = name
     return descriptor
 
   def write(descriptor: int, data: Any) -> int:
@@ -235,16 +199,20 @@ def _functions(disk: _Disk) -> dict[str, Callable[..., Any]]:
     return real_write(descriptor, data)
 
   def close(descriptor: int) -> None:
-    disk.closed(descriptor)
+    disk.names.pop(descriptor, None)
     real_close(descriptor)
 
-  out |= {"open": opened, "write": write, "close": close}
-  for function in ("fsync", "fdatasync", "ftruncate"):
-    out[function] = _of_descriptor(disk, function)
-  return out
+  counted = {**_PATHS, **dict.fromkeys(_DESCRIPTORS, 1)}
+  return {
+    "open": opened,
+    "write": write,
+    "close": close,
+    **{name: _counted(disk, name, count) for name, count in counted.items()},
+  }
 
 
-def _of_paths(disk: _Disk, name: str, count: int) -> Callable[..., Any]:
+def _counted(disk: _Disk, name: str, count: int) -> Callable[..., Any]:
+  """A function of `os` whose first arguments are paths, or one open file."""
   real = getattr(os, name)
 
   def patched(*args: Any, **options: Any) -> Any:
@@ -252,22 +220,11 @@ def _of_paths(disk: _Disk, name: str, count: int) -> Callable[..., Any]:
     if options.get("dir_fd") is not None:  # shutil.rmtree, in an open folder
       parent = os.readlink(f"/proc/self/fd/{options['dir_fd']}")
       paths = (os.path.join(parent, os.fsdecode(args[0])),)
+    elif name in _DESCRIPTORS and not isinstance(args[0], int):
+      paths = (args[0].fileno(),)
     inside = [place for place in map(disk.inside, paths) if place]
     if inside:
       disk.enter(name, inside[-1])
     return real(*args, **options)
-
-  return patched
-
-
-def _of_descriptor(disk: _Disk, name: str) -> Callable[..., Any]:
-  real = getattr(os, name)
-
-  def patched(file: Any, *args: Any) -> Any:
-    descriptor = file if isinstance(file, int) else file.fileno()
-    place = disk.inside(descriptor)
-    if place:
-      disk.enter(name, place)
-    return real(file, *args)
 
   return patched

@@ -115,23 +115,13 @@ _STAGES = {
   "parts are removed": r"^(remove|unlink|rmdir) \S+/parts",
   "at the last write": r" \S+/\.?(table\.csv|timing\.json)",
 }
-
+_CELLS = ("table.csv", "config.json", "cells/**/*", "examples/*")
 _PROGRAMS = {
   p.name: p
   for p in (
+    kills.Program("run", "eval.main", _run, _nothing, _CELLS),
     kills.Program(
-      "run",
-      "eval.main",
-      _run,
-      _nothing,
-      ("table.csv", "config.json", "cells/**/*", "examples/*"),
-    ),
-    kills.Program(
-      "score",
-      "eval.score",
-      _score,
-      _predictions,
-      ("table.csv", "config.json", "cells/**/*", "examples/*", "reports/*"),
+      "score", "eval.score", _score, _predictions, (*_CELLS, "reports/*")
     ),
     kills.Program("compare", "eval.compare", _compare, _videos, ("*",)),
     kills.Program(
@@ -163,32 +153,29 @@ class _Reference:
     self.shared = self.folder / "shared"
     self.shared.mkdir()
     program.prepare(self.shared)
-    first, second = (
-      self.folder / "first" / "run",
-      self.folder / "second" / "run",
+    first, second, third = (
+      self.folder / name / "run" for name in ("first", "second", "third")
     )
     kills.timed(program, self.shared, first)
     self.result = kills.result(program, first)
     ended = kills.run(program, self.shared, second)
     assert kills.result(program, second) == self.result, "not the same twice"
     self.operations = ended.operations
+    # When what it compiles is there.
+    self.seconds = kills.timed(program, self.shared, third)
 
-  @functools.cached_property
-  def seconds(self) -> float:
-    """How long it takes when what it compiles is there."""
-    again = self.folder / "again" / "run"
-    return kills.timed(self.program, self.shared, again)
-
-  def spread(self, count: int) -> list[int]:
-    """Numbers of operations: `count` of them, from the first to the last.
+  def spread(self, count: int, pattern: str = "") -> list[int]:
+    """Numbers of `count` operations that match, from the first to the last.
 
     Of equal ones in a row the first stands for all.
     """
+    before = [None, *self.operations]
     places = [
-      i + 1
-      for i, operation in enumerate(self.operations)
-      if not i or operation != self.operations[i - 1]
+      i
+      for i, operation in enumerate(self.operations, 1)
+      if operation != before[i - 1] and re.search(pattern, operation)
     ]
+    assert places, self.operations
     picked = np.linspace(0, len(places) - 1, min(count, len(places)))
     return [places[int(i)] for i in picked]
 
@@ -198,54 +185,30 @@ def _reference(name: str) -> _Reference:
   return _Reference(_PROGRAMS[name])
 
 
+@pytest.mark.slow
 class KillsTest(parameterized.TestCase):
   def _folder(self) -> pathlib.Path:
     return pathlib.Path(tempfile.mkdtemp(dir=self.create_tempdir())) / "run"
 
+  def _run(self, reference: _Reference, folder, *fault, **options):
+    program, shared = reference.program, reference.shared
+    return kills.run(program, shared, folder, *fault, **options)
+
   def _ends_well(self, reference: _Reference, folder: pathlib.Path) -> None:
     """The same command again ends as if nothing had been."""
-    ended = kills.run(reference.program, reference.shared, folder)
+    ended = self._run(reference, folder)
     self.assertEqual(ended.code, 0, ended.said)
     self.assertEqual(kills.result(reference.program, folder), reference.result)
     shutil.rmtree(folder.parent)
 
-  def _killed_at(self, name: str, count: int) -> None:
-    self._killed_at_these(name, _reference(name).spread(count))
-
-  def _killed_at_these(self, name: str, places: Sequence[int]) -> None:
-    reference = _reference(name)
+  def _killed_at(self, reference: _Reference, places: Sequence[int]) -> None:
     for i, at in enumerate(places):
-      kind = ("kill", "kill_half")[i % 2]
+      fault = filesystem.Fault(("kill", "kill_half")[i % 2], at)
       folder = self._folder()
-      with self.subTest(name, at=at, operation=reference.operations[at - 1]):
-        fault = filesystem.Fault(kind, at)
-        ended = kills.run(reference.program, reference.shared, folder, fault)
+      with self.subTest(operation=reference.operations[at - 1]):
+        ended = self._run(reference, folder, fault)
         self.assertEqual(ended.code, -9, ended.said)
         self._ends_well(reference, folder)
-
-  def _fails_at(self, name: str, count: int) -> None:
-    reference = _reference(name)
-    for i, at in enumerate(reference.spread(count)):
-      fault = filesystem.Fault(_DISK[i % len(_DISK)], at)
-      folder = self._folder()
-      with self.subTest(
-        name, fault=fault.kind, operation=reference.operations[at - 1]
-      ):
-        ended = kills.run(reference.program, reference.shared, folder, fault)
-        if ended.code:  # what need not succeed may fail: removing what is left
-          self.assertEqual(ended.code, 1, ended.said)
-          self.assertNotIn("Traceback", ended.said)
-          self.assertIn(str(folder), ended.refusal)
-          self.assertRegex(ended.refusal, "No space|Input/output|Read-only")
-        self._ends_well(reference, folder)
-
-  @pytest.mark.slow
-  def test_a_few_kills(self):
-    self._killed_at("score", 2)
-
-  @pytest.mark.slow
-  def test_a_few_failures(self):
-    self._fails_at("score", 4)
 
   # Together with the moments below more than fifty kills.
   @parameterized.parameters(
@@ -255,22 +218,13 @@ class KillsTest(parameterized.TestCase):
     ("corrupt_folder", 8),
     ("build", 8),
   )
-  @pytest.mark.slow
   def test_killed_at_an_operation(self, name, count):
-    self._killed_at(name, count)
+    self._killed_at(_reference(name), _reference(name).spread(count))
 
   @parameterized.parameters(*_STAGES)
-  @pytest.mark.slow
   def test_a_run_is_killed_in_a_stage(self, stage):
     reference = _reference("run")
-    places = [
-      i + 1
-      for i, operation in enumerate(reference.operations)
-      if re.search(_STAGES[stage], operation)
-    ]
-    self.assertNotEmpty(places, reference.operations)
-    picked = np.linspace(0, len(places) - 1, min(4, len(places)))
-    self._killed_at_these("run", [places[int(i)] for i in picked])
+    self._killed_at(reference, reference.spread(4, _STAGES[stage]))
 
   @parameterized.parameters(
     ("run", 6),
@@ -279,7 +233,6 @@ class KillsTest(parameterized.TestCase):
     ("corrupt_folder", 3),
     ("build", 4),
   )
-  @pytest.mark.slow
   def test_killed_at_a_moment(self, name, count):
     reference = _reference(name)
     rng = random.Random(0)
@@ -287,23 +240,16 @@ class KillsTest(parameterized.TestCase):
       seconds = rng.uniform(0.2, 1) * reference.seconds
       folder = self._folder()
       with self.subTest(name, seconds=seconds):
-        kills.run(reference.program, reference.shared, folder, seconds=seconds)
+        self._run(reference, folder, seconds=seconds)
         self._ends_well(reference, folder)
 
   @parameterized.product(
     number=(signal.SIGINT, signal.SIGTERM), share=(0.2, 0.5, 0.7, 0.9)
   )
-  @pytest.mark.slow
   def test_a_run_is_stopped(self, number, share):
     reference, folder = _reference("run"), self._folder()
     seconds = share * reference.seconds
-    ended = kills.run(
-      reference.program,
-      reference.shared,
-      folder,
-      seconds=seconds,
-      number=number,
-    )
+    ended = self._run(reference, folder, seconds=seconds, number=number)
     self.assertIn(ended.code, (0, 128 + number))  # 0: it was faster
     if ended.code:
       self.assertNotIn("Traceback", ended.said)
@@ -313,14 +259,12 @@ class KillsTest(parameterized.TestCase):
       )
     self._ends_well(reference, folder)
 
-  @pytest.mark.slow
   def test_killed_again_and_again(self):
     reference, folder = _reference("run"), self._folder()
     rng = random.Random(1)
     for _ in range(8):
       at = rng.randrange(1, len(reference.operations) // 3)
-      fault = filesystem.Fault("kill", at)
-      kills.run(reference.program, reference.shared, folder, fault)
+      self._run(reference, folder, filesystem.Fault("kill", at))
     self._ends_well(reference, folder)
 
   @parameterized.parameters(
@@ -330,6 +274,15 @@ class KillsTest(parameterized.TestCase):
     ("corrupt_folder", 8),
     ("build", 8),
   )
-  @pytest.mark.slow
   def test_a_failing_disk(self, name, count):
-    self._fails_at(name, count)
+    reference = _reference(name)
+    for i, at in enumerate(reference.spread(count)):
+      kind, folder = _DISK[i % len(_DISK)], self._folder()
+      with self.subTest(fault=kind, operation=reference.operations[at - 1]):
+        ended = self._run(reference, folder, filesystem.Fault(kind, at))
+        if ended.code:  # what need not succeed may fail: removing what is left
+          self.assertEqual(ended.code, 1, ended.said)
+          self.assertNotIn("Traceback", ended.said)
+          self.assertIn(str(folder), ended.refusal)
+          self.assertRegex(ended.refusal, "No space|Input/output|Read-only")
+        self._ends_well(reference, folder)

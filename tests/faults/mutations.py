@@ -50,48 +50,29 @@ def _act(
 def mutated(data: bytes, count: int, cuts: bool = True) -> tuple[bytes, ...]:
   """Different mutations of `data`, the same in every process."""
   draw = random.Random(zlib.crc32(data))
-  kinds = [_flip, _drop, _swap, _zeros, *([_cut] * cuts)]
   drawn: dict[bytes, None] = {}
   while len(drawn) < count:
-    change = draw.choice(kinds)(data, draw)
-    if change != data:
-      drawn[change] = None
+    kind = draw.choice("flip drop swap zeros cut".split()[: 4 + cuts])
+    drawn[_mutation(data, kind, draw)] = None
+    drawn.pop(data, None)
   return tuple(drawn)
 
 
-def _place(data: bytes, draw: random.Random) -> int:
-  return draw.randrange(len(data))
-
-
-def _size(draw: random.Random) -> int:
-  return draw.randint(1, 40)
-
-
-def _flip(data: bytes, draw: random.Random) -> bytes:
-  at = _place(data, draw)
-  return _replace(data, at, bytes([data[at] ^ draw.randint(1, 255)]))
-
-
-def _drop(data: bytes, draw: random.Random) -> bytes:
-  at = _place(data, draw)
-  return data[:at] + data[at + _size(draw) :]
-
-
-def _zeros(data: bytes, draw: random.Random) -> bytes:
-  at = _place(data, draw)
-  return _replace(data, at, bytes(min(_size(draw), len(data) - at)))
-
-
-def _cut(data: bytes, draw: random.Random) -> bytes:
-  return data[: _place(data, draw)]
-
-
-def _replace(data: bytes, at: int, by: bytes) -> bytes:
-  return data[:at] + by + data[at + len(by) :]
-
-
-def _swap(data: bytes, draw: random.Random) -> bytes:
-  a, b = sorted((_place(data, draw), _place(data, draw)))
-  size = min(_size(draw), b - a, len(data) - b)
+def _mutation(data: bytes, kind: str, draw: random.Random) -> bytes:
+  at, size = draw.randrange(len(data)), draw.randint(1, 40)
+  if kind == "cut":
+    return data[:at]
+  if kind == "drop":
+    return data[:at] + data[at + size :]
+  if kind == "flip":
+    return _replace(data, at, bytes([data[at] ^ draw.randint(1, 255)]))
+  if kind == "zeros":
+    return _replace(data, at, bytes(min(size, len(data) - at)))
+  a, b = sorted((at, draw.randrange(len(data))))
+  size = min(size, b - a, len(data) - b)
   one, two = data[a : a + size], data[b : b + size]
   return _replace(_replace(data, a, two), b, one)
+
+
+def _replace(data: bytes, at: int, new: bytes) -> bytes:
+  return data[:at] + new + data[at + len(new) :]

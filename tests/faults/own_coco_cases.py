@@ -14,23 +14,16 @@ _ALL = slice(None)
 # Part of the file, rows of it, fields that are others; and words of the refusal.
 _REFUSED = (
   ("annotations", 1, {"image_id": 7}, "annotation 1;image"),
-  ("annotations", 1, {"category_id": 3}, "annotation 1;category"),
   ("annotations", 2, {"bbox": [30, 80, 20, 20]}, "image 1;object 5"),
   ("annotations", 2, {"bbox": [3, 3, 0, 4]}, "image 1;object 5"),
-  ("annotations", 2, {"bbox": None}, "annotation 5;bbox"),
-  ("annotations", 2, {"area": 0}, "image 1;object 5;area"),
-  ("annotations", 2, {"id": 1}, "annotation;id 1"),
   ("annotations", _ALL, {"segmentation": [[1, 2, 3]]}, "annotation 0"),
   ("images", 2, {"file_name": "a.png"}, "image;a.png"),
-  ("images", 2, {"file_name": "./a.png"}, "2 images;a.png"),
   ("images", 2, {"file_name": "A.png"}, "A.png;1 of 3"),
   ("images", 2, {"file_name": "../a.png"}, "../a.png;stays below"),
   ("images", 2, {"file_name": "/etc/passwd"}, "stays below"),
   ("images", 1, {"file_name": "sub\\b.jpg"}, "parted by /"),
   ("images", 2, {"file_name": "d.png"}, "d.png;1 of 3;images="),
-  ("images", 2, {"height": None}, "image 2;height"),
   ("images", 2, {"height": 51}, "c.webp;120 x 51"),
-  ("categories", 1, {"id": 9}, "category;id 9"),
   ("categories", 1, {"name": "red"}, "category;red"),
 )
 _LEGITIMATE = (

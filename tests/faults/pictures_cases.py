@@ -25,11 +25,11 @@ _GOOD = "good.png"
 def cases() -> Iterator[Case]:
   """Broken files, depths, modes, turns, bombs, folders; and a builder's."""
   yield from _broken()
-  yield from _deep()
-  yield from _modes()
+  yield from _odd()
   yield from _folders()
   yield from _built()
-  yield from mutations.cases("bad.png", _save("PNG"), _png, _whole, count=5)
+  png = functools.partial(_bytes, "bad.png")
+  yield from mutations.cases("bad.png", _save("PNG"), png, _like(), count=5)
   yield from mutations.cases(
     "bad.jpg", _save("JPEG"), _jpeg, _as_decoded, count=5
   )
@@ -53,14 +53,8 @@ def _save(form: str, levels: np.ndarray | None = None, **options: Any) -> bytes:
 def _corrupt(folder: pathlib.Path, *flags: str) -> dict[str, np.ndarray]:
   """What `brightness` of severity 1 makes of a folder, by file name."""
   out = folder.parent / "out"
-  commands.run(
-    "robust_tfds.corrupt_folder",
-    folder,
-    out,
-    "--corruption=brightness",
-    "--severity=1",
-    *flags,
-  )
+  usual = ("--corruption=brightness", "--severity=1")
+  commands.run("robust_tfds.corrupt_folder", folder, out, *usual, *flags)
   return _written(out)
 
 
@@ -74,9 +68,7 @@ def _written(out: pathlib.Path) -> dict[str, np.ndarray]:
 
 def _bytes(name: str, data: bytes, folder: pathlib.Path) -> Any:
   """Beside a good picture, which must be written whatever the other is."""
-  (folder / name).parent.mkdir(parents=True, exist_ok=True)
-  (folder / name).write_bytes(data)
-  (folder / _GOOD).write_bytes(_save("PNG"))
+  tiny_files.put(folder, {name: data, _GOOD: _save("PNG")})
   try:
     return _corrupt(folder)
   except Refused:
@@ -84,10 +76,6 @@ def _bytes(name: str, data: bytes, folder: pathlib.Path) -> Any:
     if _GOOD not in done:
       raise AssertionError("the good picture was left out too") from None
     raise
-
-
-def _png(data: bytes, folder: pathlib.Path) -> Any:
-  return _bytes("bad.png", data, folder)
 
 
 def _jpeg(data: bytes, folder: pathlib.Path) -> Any:
@@ -103,19 +91,15 @@ def _as_decoded(result: Any) -> bool:
   return _is(levels, "bad.jpg", 0, got)
 
 
-def _brighter(levels: np.ndarray, name: str) -> np.ndarray:
-  from robust_tfds import corruptions
-
-  key = corruptions.example_key(0, "folder", "brightness", 1, name)
-  return np.asarray(
-    corruptions.corrupt(levels, "brightness", 1, edition="any", key=key)
-  )
-
-
 def _is(levels: np.ndarray, name: str, off: int, got: Any) -> bool:
   """Whether a result is that of pixels which are `off` levels away at most."""
+  from robust_tfds import corruptions
+
   made = got[pathlib.PurePath(name).with_suffix(".png").as_posix()]
-  want = _brighter(levels, name)
+  key = corruptions.example_key(0, "folder", "brightness", 1, name)
+  want = np.asarray(
+    corruptions.corrupt(levels, "brightness", 1, edition="any", key=key)
+  )
   assert made.shape == want.shape, (made.shape, want.shape)
   worst = int(np.abs(made.astype(int) - want).max())
   assert worst <= off, f"{worst} levels away"
@@ -123,25 +107,19 @@ def _is(levels: np.ndarray, name: str, off: int, got: Any) -> bool:
 
 
 def _like(
-  levels: np.ndarray, name: str = "bad.png", off: int = 0
+  levels: np.ndarray | None = None, name: str = "bad.png", off: int = 0
 ) -> Callable[[Any], bool]:
+  levels = _levels() if levels is None else levels
   return functools.partial(_is, levels, name, off)
 
 
-def _whole(got: Any) -> bool:
-  return _is(_levels(), "bad.png", 0, got)
-
-
-def _chunk(kind: bytes, data: bytes) -> bytes:
-  check = zlib.crc32(kind + data)
-  return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", check)
-
-
-def _bomb(width: int, height: int) -> bytes:
+def _bomb() -> bytes:
   """A PNG of a few bytes that says it is huge."""
-  head = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-  body = zlib.compress(bytes(1000))
-  parts = (_chunk(b"IHDR", head), _chunk(b"IDAT", body), _chunk(b"IEND", b""))
+  head = struct.pack(">IIBBBBB", 60_000, 60_000, 8, 2, 0, 0, 0)
+  parts = []
+  for chunk in (b"IHDR" + head, b"IDAT" + zlib.compress(bytes(1000)), b"IEND"):
+    check = struct.pack(">I", zlib.crc32(chunk))
+    parts.append(struct.pack(">I", len(chunk) - 4) + chunk + check)
   return b"\x89PNG\r\n\x1a\n" + b"".join(parts)
 
 
@@ -149,40 +127,15 @@ def _broken() -> Iterator[Case]:
   jpeg = _save("JPEG")
   for name, kind, data in (
     ("bad.png", "text", b"hello"),
-    ("bad.png", "a bomb of 60,000 x 60,000", _bomb(60_000, 60_000)),
-    ("bad.png", "an SVG", b"<svg xmlns='http://www.w3.org/2000/svg'/>"),
+    ("bad.png", "a bomb of 60,000 x 60,000", _bomb()),
     ("bad.jpg", "cut at half", jpeg[: len(jpeg) // 2]),
-  ):  # fmt: skip
-    yield Case(
-      f"{name} is {kind}", functools.partial(_bytes, name, data), (name,)
-    )
+  ):
+    act = functools.partial(_bytes, name, data)
+    yield Case(f"{name} is {kind}", act, (name,))
 
 
-def _mode(mode: str, array: np.ndarray, form: str = "TIFF") -> bytes:
-  picture = Image.fromarray(array)
-  assert picture.mode == mode, (picture.mode, mode)
-  return tiny_files.encoded(picture, form)
-
-
-def _deep() -> Iterator[Case]:
-  """More than 8 bits a value: scaled by the file's rule, or refused."""
-  ramp = np.tile(np.linspace(0, 65535, 40).astype(np.uint16), (33, 1))
-  grey = np.repeat((ramp / 257).round().astype(np.uint8)[..., None], 3, -1)
-  yield Case(
-    "odd: a PNG of 16 bits",
-    functools.partial(_png, _mode("I;16", ramp, "PNG")),
-    right=_like(grey, "bad.png", 1),
-  )
-  floats = _mode("F", (ramp / 65).astype(np.float32))
-  yield Case(
-    "bad.tif of floats",
-    functools.partial(_bytes, "bad.tif", floats),
-    ("bad.tif",),
-    _like(grey, "bad.tif", 1),
-  )
-
-
-def _modes() -> Iterator[Case]:
+def _odd() -> Iterator[Case]:
+  """Depths, modes, turns, sizes and names."""
   levels = _levels()
   picture = Image.fromarray(levels)
   grey = np.asarray(picture.convert("L").convert("RGB"))
@@ -190,54 +143,36 @@ def _modes() -> Iterator[Case]:
   clear.putalpha(100)
   one = np.full((1, 1, 3), 90, np.uint8)
   wide = np.tile(levels[:1], (1, 100, 1))
+  ramp = np.tile(np.linspace(0, 65535, 40).astype(np.uint16), (33, 1))
+  deep = np.repeat((ramp / 257).round().astype(np.uint8)[..., None], 3, -1)
+  turned = _save("PNG", exif=_exif(6))
+  upright = np.asarray(picture.transpose(Image.Transpose.ROTATE_270))
   yield from case.rows(
-    lambda image, folder: _png(tiny_files.encoded(image), folder),
-    ("odd: a picture grey", picture.convert("L"), _like(grey)),
-    ("half transparent", clear, "bad.png", "transparen"),
-    ("odd: one pixel", one, _like(one)),
-    ("odd: 4,000 x 1", wide, _like(wide)),
-  )  # fmt: skip
+    functools.partial(_bytes, "bad.png"),
+    ("odd: grey", tiny_files.encoded(picture.convert("L")), _like(grey)),
+    ("half transparent", tiny_files.encoded(clear), "bad.png", "transparen"),
+    ("odd: one pixel", tiny_files.encoded(one), _like(one)),
+    ("odd: 4,000 x 1", tiny_files.encoded(wide), _like(wide)),
+    ("odd: a PNG of 16 bits", tiny_files.encoded(ramp), _like(deep, off=1)),
+    ("odd: turned by EXIF", turned, _like(upright)),
+    ("odd: EXIF orientation 77", _save("PNG", exif=_exif(77)), _like()),
+  )
+  floats = tiny_files.encoded((ramp / 65).astype(np.float32), "TIFF")
+  pages = {"save_all": True, "append_images": [picture]}
   yield from case.rows(
-    lambda turn, folder: _png(_save("PNG", exif=_exif(turn)), folder),
-    *(
-      (turn, turn, _like(np.asarray(_turned(picture, turn)))) for turn in (3, 6)
+    functools.partial(_bytes, "bad.tif"),
+    ("bad.tif of floats", floats, _like(deep, "bad.tif", 1)),
+    (
+      "a TIFF of two pages",
+      tiny_files.encoded(picture, "TIFF", **pages),
+      _like(name="bad.tif"),
     ),
-    (77, 77, _whole),
-    kinds="odd: EXIF orientation {}",
+    names=("bad.tif",),
   )
-  for name in (
-    "\u56fe \u00e9.png",
-    "a b;c.png",
-    "=1+1.png",
-    "-rf.png",
-    "a/b/c.png",
-  ):
-    yield Case(
-      f"odd: called {name}",
-      functools.partial(_bytes, name, _save("PNG")),
-      right=_like(levels, name),
-    )
-  yield Case(
-    "odd: a PNG called jpg",
-    functools.partial(_bytes, "bad.jpg", _save("PNG")),
-    right=_like(levels, "bad.jpg"),
-  )
-  many = tiny_files.encoded(
-    picture, "TIFF", save_all=True, append_images=[picture]
-  )
-  yield Case(
-    "a TIFF of two pages",
-    functools.partial(_bytes, "bad.tif", many),
-    ("bad.tif",),
-    right=_like(levels, "bad.tif"),
-  )
-
-
-def _turned(picture: Image.Image, turn: int) -> Image.Image:
-  from PIL import ImageOps
-
-  data = tiny_files.encoded(picture, exif=_exif(turn))
-  return ImageOps.exif_transpose(Image.open(io.BytesIO(data)))
+  for name in ("\u56fe \u00e9.png", "a b;c.png", "=1+1.png", "-rf.png",
+               "a/b/c.png", "bad.jpg"):  # fmt: skip
+    act = functools.partial(_bytes, name, _save("PNG"))
+    yield Case(f"odd: a PNG called {name}", act, right=_like(name=name))
 
 
 def _exif(turn: int) -> Image.Exif:
@@ -247,93 +182,71 @@ def _exif(turn: int) -> Image.Exif:
 
 
 def _folders() -> Iterator[Case]:
-  def run(make: Callable[[pathlib.Path], Any], *flags: str):
-    def act(folder: pathlib.Path) -> Any:
-      make(folder)
-      return _corrupt(folder, *flags)
-
-    return act
-
-  def good(folder):
+  def act(change: Any, folder: pathlib.Path, *flags: str) -> Any:
     (folder / _GOOD).write_bytes(_save("PNG"))
-
-  def link(folder):
-    good(folder)
-    (folder / "gone.png").symlink_to("nowhere.png")
-
-  def loop(folder):
-    good(folder)
-    (folder / "loop").symlink_to(folder, target_is_directory=True)
-
-  def other(folder):
-    good(folder)
-    (folder / "notes.txt").write_text("x")
+    change(folder)
+    return _corrupt(folder, *flags)
 
   def twins(folder):
-    good(folder)
     (folder / "good.jpg").write_bytes(_save("JPEG"))
 
-  def closed(folder):
-    good(folder)
-    (folder.parent / "out").write_text("a file")
+  def loop(folder):
+    (folder / "loop").symlink_to(folder, target_is_directory=True)
 
   def only_good(got):
     return list(got) == [_GOOD]
 
-  yield Case("an empty folder", run(lambda f: None), ("/in",))
-  yield Case("a broken link", run(link), ("gone.png",))
-  yield Case(
-    "odd: a folder that links to itself", run(loop), ("loop",), only_good
+  yield from case.rows(
+    act,
+    ("an empty folder", lambda f: (f / _GOOD).unlink(), "/in"),
+    ("a broken link", lambda f: (f / "gone.png").symlink_to("no"), "gone.png"),
+    ("odd: a folder that links to itself", loop, "loop", only_good),
+    ("odd: another file", lambda f: (f / "notes.txt").touch(), only_good),
+    # Their whole names are kept; that of good.jpg does not end in .png.
+    ("odd: two pictures of one stem", twins, only_good),
+    ("OUT is a file", lambda f: (f.parent / "out").touch(), "/out"),
   )
-  yield Case("odd: another file", run(other), right=only_good)
-  yield Case("two pictures of one stem", run(twins), ("good.",))
-  yield Case(
-    "odd: two pictures of one stem, --keep_names",
-    run(twins, "--keep_names"),
-    right=only_good,  # of those that end in .png
+  yield from case.rows(
+    lambda flag, folder: act(lambda f: None, folder, flag),
+    *(
+      (flag, flag, word)
+      for flag, word in (
+        ("--corruption=fogg", "fog"),
+        ("--severity=0", "severity"),
+        ("--severity=1,6", "severity"),
+        ("--severity=", "severit"),
+        ("--workers=0", "workers"),
+        ("--format=gif", "format"),
+        ("--seed=x", "seed"),
+        ("--frost_dir=/nowhere", "/nowhere"),
+        ("--manifest=/nowhere/todo.csv", "/nowhere"),
+      )
+    ),
+    kinds="flag {}",
   )
-  yield Case("OUT is a file", run(closed), ("/out",))
-  for flag, name in (
-    ("--corruption=fogg", "fog"),
-    ("--severity=0", "severity"),
-    ("--severity=1.5", "severity"),
-    ("--severity=1,6", "severity"),
-    ("--severity=", "severit"),
-    ("--workers=0", "workers"),
-    ("--workers=-3", "workers"),
-    ("--format=gif", "format"),
-    ("--seed=x", "seed"),
-    ("--frost_dir=/nowhere", "/nowhere"),
-    ("--manifest=/nowhere/todo.csv", "/nowhere"),
-    ("--manifest=/dev/null", "something is there"),
-  ):
-    yield Case(f"flag {flag}", run(good, flag), (name,))
 
 
 def _built() -> Iterator[Case]:
   """The same files as pictures of ImageNet."""
-  where = "val/n01440764/ILSVRC2012_val_00000001.JPEG"
   name = "ILSVRC2012_val_00000001.JPEG"
+  where = f"val/n01440764/{name}"
 
   def build(data: bytes, folder: pathlib.Path) -> Any:
     other = _save("JPEG", np.zeros((300, 260, 3), np.uint8))
     files = {where: data, where.replace("1.JPEG", "2.JPEG"): other}
     return builds.of_files("imagenet_c", files, folder)
 
+  def right(examples):
+    return (
+      len(examples) == 2 and examples[name]["image"].shape[:2] == (224,) * 2
+    )
+
   large = np.kron(_levels(), np.ones((8, 8, 1), np.uint8))
   jpeg = _save("JPEG", large)
   yield from case.rows(
     build,
-    ("cut at half", jpeg[: len(jpeg) // 2]),
-    ("a bomb of 60,000 x 60,000", _bomb(60_000, 60_000)),
-    kinds="a builder's picture is {}",
-    names=(name,),
-  )
-  yield from case.rows(
-    build,
-    ("a PNG", _save("PNG", large)),
-    ("grey", _save("JPEG", large[..., 0])),
-    ("small", _save("JPEG")),
-    kinds="odd: a builder's picture is {}",
-    right=lambda e: len(e) == 2 and e[name]["image"].shape == (224, 224, 3),
+    ("a builder's picture is cut at half", jpeg[: len(jpeg) // 2], name),
+    ("odd: a builder's picture is a PNG", _save("PNG", large), right),
+    ("odd: a builder's picture is grey", _save("JPEG", large[..., 0]), right),
+    ("odd: a builder's picture is small", _save("JPEG"), right),
   )

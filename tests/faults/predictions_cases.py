@@ -3,7 +3,6 @@
 Wrong values, headers and bytes are in tests/eval/score_test.py and bad_csv.tsv.
 """
 
-import functools
 import pathlib
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -45,18 +44,11 @@ def _changed(change: Change, folder: pathlib.Path):
   return _score_bytes(scored.text(rows), folder)
 
 
-def _case(kind: str, change: Change, *names: str) -> Case:
-  return Case(kind, functools.partial(_changed, change), (_FILE, *names))
-
-
 def _cells() -> Iterator[Case]:
   """Cells that do not fit one another."""
 
   def swapped_labels(rows):
     rows[-1][3] = (rows[-1][3] + 1) % scored.CLASSES
-
-  def twice(rows):
-    return [*rows, rows[-1]]
 
   def twice_differently(rows):
     return [*rows, [*rows[-1][:4], (rows[-1][4] + 1) % scored.CLASSES]]
@@ -65,18 +57,18 @@ def _cells() -> Iterator[Case]:
     for row in rows[-scored.EXAMPLES :]:
       row[2] = f"y{row[2]}"
 
-  yield _case("an example lacks in one cell", lambda r: r[:-1], "x9")
-  yield _case("an example lacks in clean", lambda r: r[1:], "x0")
-  yield _case("an example lacks in the middle", lambda r: r[:34] + r[35:], "x4")
-  yield _case("half a cell lacks", lambda r: r[:-5], "x5|x6|x7|x8|x9")
-  yield _case("labels differ between cells", swapped_labels, "x9", "label")
-  yield _case("a row twice", twice, "x9")
-  yield _case("a row twice with two answers", twice_differently, "x9")
-  yield _case("other ids in one cell", other_ids, "x0|yx0")
-  yield _case(
-    "one more example in one cell", lambda r: [*r, ["snow", 5, "z", 0, 0]], "z"
+  yield from case.rows(
+    _changed,
+    ("an example lacks in one cell", lambda r: r[:-1], "x9"),
+    ("an example lacks in clean", lambda r: r[1:], "x0"),
+    ("half a cell lacks", lambda r: r[:-5], "x5|x6|x7|x8|x9"),
+    ("labels differ between cells", swapped_labels, "x9", "label"),
+    ("a row twice", lambda r: [*r, r[-1]], "x9"),
+    ("a row twice with two answers", twice_differently, "x9"),
+    ("other ids in one cell", other_ids, "x0|yx0"),
+    ("no rows", lambda r: r.clear(), "row"),
+    names=(_FILE,),
   )
-  yield _case("no rows", lambda r: r.clear(), "row")
   without = [r for r in _common() if r[:2] != ["fog", 3]]
   scarce = [r for r in _common() if r[0] != "fog"]
   two = [*scored.HEADER, "model"]
@@ -178,35 +170,33 @@ def _link(folder):
 
 
 def _flags() -> Iterator[Case]:
-  for flag, value, word in (
-    ("baseline", "model:nobody", "nobody"),
-    ("baseline", "../../../etc/passwd", "baseline"),
-    ("seed", "x", "seed"),
-    ("format", "coco", "mine.csv|truth"),
-  ):
-    yield Case(
-      f"--{flag}={value}", functools.partial(_with, flag, value), (word,)
-    )
+  """Flags; more of them are in tests/eval/score_test.py."""
   yield from case.rows(
-    _said,
-    ("--columns of no column", {"columns": "top1=first"}, _FILE, "first"),
-    ("--columns of no such name", {"columns": "top9=top1"}, "top9"),
-    ("--columns without a name", {"columns": "top1="}, "top1="),
-    ("--columns twice", {"columns": "top1=a,top1=b"}, "top1=b"),
-    ("--columns of one column twice", {"columns": "label=top1"}, "'top1' would"),
-    ("--separator of another file", {"separator": "tab"}, _FILE, "corruption"),
-    ("--classes too few", {"classes": _NAMES}, _FILE, "x2", "--classes"),
-    ("--classes that are not there", {"classes": "no.txt"}, "no.txt"),
+    _with,
+    *(
+      (f"--{name}={value}", {name: value}, *words)
+      for name, value, *words in (
+        ("baseline", "model:nobody", "nobody"),
+        ("baseline", "../../../etc/passwd", "baseline"),
+        ("seed", "x", "seed"),
+        ("format", "coco", "mine.csv|truth"),
+        ("columns", "top1=first", _FILE, "first"),
+        ("columns", "top9=top1", "top9"),
+        ("columns", "top1=", "top1="),
+        ("columns", "label=top1", "'top1' would"),
+        ("separator", "tab", _FILE, "corruption"),
+        ("classes", _NAMES, _FILE, "x2", "--classes"),
+        ("classes", "no.txt", "no.txt"),
+        ("facts", _FILE, "no workdir"),
+      )
+    ),
     ("--classes of one set, --dataset another",
      {"classes": _NAMES, "dataset": "digits_c"}, _NAMES, "10 classes"),
-    ("--facts of no run", {"facts": _FILE}, "no workdir"),
-    ("--facts that are not there", {"facts": "nowhere"}, "nowhere"),
   )  # fmt: skip
   yield from case.rows(
     _score_bytes,
     ("one prediction is empty", _emptied(-1), _FILE, "row 110", "x9"),
     ("all predictions are empty", _emptied(*range(110)), _FILE, "110 of 110"),
-    ("labels are names, predictions numbers", _label_names(), "--classes"),
     ("semicolons and commas", scored.text(scored.rows()).replace(",", ";", 1),
      _FILE, "corruption"),
   )  # fmt: skip
@@ -214,7 +204,7 @@ def _flags() -> Iterator[Case]:
     "--dataset that leaves the folder",
     _leaving,
     ("dataset|x",),
-    right=lambda names: names == {_FILE, "out"},
+    right=lambda names: names == {_FILE, _NAMES, "out"},
   )
   yield Case(
     "--baseline=alexnet of cifar10_c",
@@ -232,11 +222,7 @@ def _emptied(*places: int) -> str:
   return scored.text(rows)
 
 
-def _label_names() -> str:
-  return scored.text([[*r[:3], f"c{r[3]}", r[4]] for r in scored.rows()])
-
-
-def _said(flags, folder):
+def _with(flags, folder):
   """Scores with what flags say, in the folder's names of files."""
   (folder / _FILE).write_text(scored.text(scored.rows()))
   (folder / _NAMES).write_text("a\nb\n")
@@ -247,15 +233,10 @@ def _said(flags, folder):
 
 def _leaving(folder):
   """Names of what lies beside the result."""
-  _with("dataset", "../../../../x", folder)
+  _with({"dataset": "../../../../x"}, folder)
   cells = list((folder / "out" / "cells").rglob("predictions.npz"))
   assert len(cells) == 11, f"{len(cells)} cells lie in the result"
   return {p.name for p in folder.iterdir()}
-
-
-def _with(flag, value, folder):
-  (folder / _FILE).write_text(scored.text(scored.rows()))
-  return scored.score(folder, folder / _FILE, **{flag: value})
 
 
 def _alexnet_of_cifar(folder):

@@ -2,21 +2,20 @@
 
   python -m tests.faults.report                       all cases
   python -m tests.faults.report --part=8 coco videos  an 8th of two doors
-  python -m tests.faults.report --kind=nested --json=/tmp/faults.json
+  python -m tests.faults.report --kind=nested         all of a kind
 
 Prints each fault, then the counts by door; ends with 1 where there is a fault.
 """
 
 import argparse
 import collections
-import json
 import os
 import sys
 from collections.abc import Sequence
 
 from tests import conftest  # noqa: F401  where compiled programs are kept
 from tests.faults import campaign
-from tests.faults.case import Case, Class, Outcome
+from tests.faults.case import Class, Outcome
 
 
 def table(outcomes: Sequence[Outcome]) -> str:
@@ -36,32 +35,27 @@ def table(outcomes: Sequence[Outcome]) -> str:
 def run(
   doors: Sequence[str], part: int = 1, kind: str = "", jobs: int = 2
 ) -> list[Outcome]:
-  """Outcomes of every `part`-th case of some doors, by door.
+  """Outcomes of some doors' cases, by door.
 
   Args:
     doors: their names.
-    part: 1 for all.
+    part: 1 for all; n: every n-th of those that need no run of a model.
     kind: what a case's kind must hold.
     jobs: cases at a time.
   """
   campaign.warm()
-  chosen = [
-    (door, case)
-    for door in doors
-    for case in _part(campaign.cases(door), part)
-    if kind in case.kind
-  ]
+  chosen = []
+  for door in doors:
+    cases = campaign.cases(door)
+    if part > 1:
+      cases = [c for c in cases if not c.slow][::part]
+    chosen += [(door, case) for case in cases if kind in case.kind]
   outcomes = []
   for outcome in campaign.run(chosen, jobs):
     outcomes.append(outcome)
     if not outcome.good:
       print(line(outcome), flush=True)
   return sorted(outcomes, key=lambda o: (o.door, o.kind))
-
-
-def _part(cases: Sequence[Case], part: int) -> Sequence[Case]:
-  """All, or every n-th of those that need no run of a model."""
-  return [c for c in cases if not c.slow][::part] if part > 1 else cases
 
 
 def line(outcome: Outcome) -> str:
@@ -78,15 +72,10 @@ def main() -> None:
   parser.add_argument("--part", type=int, default=1)
   parser.add_argument("--kind", default="")
   parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
-  parser.add_argument("--json", default="")
   args = parser.parse_args()
   outcomes = run(
     args.doors or campaign.doors(), args.part, args.kind, args.jobs
   )
-  if args.json:
-    rows = [[o.door, o.kind, o.result.name, o.text] for o in outcomes]
-    with open(args.json, "w") as f:
-      json.dump(rows, f, indent=1)
   print(table(outcomes))
   sys.exit(not all(o.good for o in outcomes))
 

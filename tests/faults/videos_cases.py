@@ -134,91 +134,54 @@ def _sound(folder: pathlib.Path) -> Any:
 
 def _ucf() -> Iterator[Case]:
   index = _files()[_INDEX].decode()
-  lines = index.splitlines()
-
-  def joined(some: list[str]) -> bytes:
-    return ("\n".join(some) + "\n").encode()
-
   listed = _files()[_LIST].decode().splitlines()
-  yield from case.rows(
-    _ucf_build,
-    ("a gap in classInd.txt", {_INDEX: joined(["150 Class001", *lines[1:]])},
-     "classInd.txt"),
-    ("classInd.txt is binary", {_INDEX: bytes(range(256))}, "classInd.txt"),
-    ("a path that leaves",
-     {_LIST: joined([*listed, "Class003/../../../x.avi"])}, "x.avi"),
-    ("an absolute path", {_LIST: joined([*listed, "/etc/passwd"])}, "passwd"),
-    ("no list", {_LIST: None}, "testlist01.txt"),
-  )  # fmt: skip
+
+  def joined(*lines: str) -> bytes:
+    return ("\n".join(lines) + "\n").encode()
+
   windows = {
     _INDEX: index.replace("\n", "\r\n").encode(),
     _LIST: "\r\n".join([*listed, ""]).encode(),
   }
+  gap = index.replace("1 Class001", "150 Class001", 1).encode()
+  leaving = joined(*listed, "Class003/../../../x.avi")
   yield from case.rows(
     _ucf_build,
-    ("odd: lists of Windows", windows),
-    ("odd: a blank last line", {_LIST: joined([*listed, ""])}),
-    right=_right,
+    ("a gap in classInd.txt", {_INDEX: gap}, "classInd.txt"),
+    ("a path that leaves", {_LIST: leaving}, "x.avi"),
+    ("an absolute path", {_LIST: joined(*listed, "/etc/passwd")}, "passwd"),
+    ("no list", {_LIST: None}, "testlist01.txt"),
+    ("odd: lists of Windows", windows, _right),
+    ("odd: a blank last line", {_LIST: joined(*listed, "")}, _right),
   )
 
 
 def _others() -> Iterator[Case]:
+  """HMDB51's and Kinetics' classes keep their numbers; ids that leave."""
   splits = "testTrainMulti_7030_splits"
 
   def hmdb(line: str, folder: pathlib.Path) -> Any:
     files: dict[str, bytes] = {}
-    for i, of in enumerate(("brush_hair", "wave")):
-      files[f"{splits}/{of}_test_split1.txt"] = f"{of}_0.avi 2\n".encode()
-      files[f"hmdb51_org/{of}/{of}_0.avi"] = _movie()
-      if i:
-        files[f"{splits}/{of}_test_split1.txt"] = line.encode()
+    for name in ("brush_hair", "wave"):
+      files[f"{splits}/{name}_test_split1.txt"] = f"{name}_0.avi 2\n".encode()
+      files[f"hmdb51_org/{name}/{name}_0.avi"] = _movie()
+    files[f"{splits}/wave_test_split1.txt"] = line.encode()
     return builds.of_files("hmdb51_p", files, folder)
-
-  def labels(found):
-    return sorted(int(e["label"]) for e in found.values()) == [0, 50]
-
-  yield Case(
-    "odd: 2 of HMDB51's classes keep their numbers",
-    functools.partial(hmdb, "wave_0.avi 2\n"),
-    ("class|51",),
-    right=labels,
-  )
-  yield Case(
-    "an HMDB51 list has use 3",
-    functools.partial(hmdb, "wave_0.avi 3\n"),
-    ("wave_test_split1.txt|wave_0.avi",),
-  )
 
   def kinetics(rows: str, folder: pathlib.Path) -> Any:
     head = "label,youtube_id,time_start,time_end,split\n"
+    rows = f"zumba,abc,5,15,val\nabseiling,xyz,120,130,val\n{rows}"
     files = {"kinetics400/validate.csv": (head + rows).encode()}
-    for of in ("abc_000005_000015", "xyz_000120_000130"):
-      files[f"kinetics400/val/{of}.mp4"] = _movie("mp4")
+    for name in ("abc_000005_000015", "xyz_000120_000130"):
+      files[f"kinetics400/val/{name}.mp4"] = _movie("mp4")
     return builds.of_files("kinetics400_p", files, folder)
 
-  def of_kinetics(found):
-    return sorted(int(e["label"]) for e in found.values()) == [0, 399]
-
-  good = "zumba,abc,5,15,val\nabseiling,xyz,120,130,val\n"
-  yield Case(
-    "odd: 2 of Kinetics' classes keep their numbers",
-    functools.partial(kinetics, good),
-    ("class|400",),
-    right=of_kinetics,
-  )
-  yield Case(
-    "validate.csv has an id that leaves",
-    functools.partial(kinetics, good + "zumba,../../x,1,2,val\n"),
-    ("validate.csv|x_0",),
-  )
-
-  def ssv2(change: Callable[[dict, list], Any], folder: pathlib.Path) -> Any:
+  def ssv2(first: str, folder: pathlib.Path) -> Any:
     classes = {f"Doing something {i}": str(i) for i in range(174)}
     entries = [
-      {"id": "7", "label": "a", "template": "Doing [something] 1"},
+      {"id": first, "label": "a", "template": "Doing [something] 1"},
       {"id": "9", "label": "b", "template": "Doing [something] 0"},
     ]
-    change(classes, entries)
     files = {
       "something-something-v2-labels.json": json.dumps(classes).encode(),
       "something-something-v2-validation.json": json.dumps(entries).encode(),
@@ -227,17 +190,18 @@ def _others() -> Iterator[Case]:
       files[f"20bn-something-something-v2/{n}.webm"] = _movie("webm")
     return builds.of_files("ssv2_p", files, folder)
 
-  lists = "something-something-v2-labels.json"
-  entries = "something-something-v2-validation.json"
-  first = "Doing something 1"
-  yield from case.rows(
-    ssv2,
-    ("a number twice", lambda c, e: c.update({first: "0"}), lists),
-    ("an id that leaves", lambda c, e: e[0].update(id="../../x"), entries + "|../x"),
-    kinds="SSv2: {}",
-  )  # fmt: skip
-  yield Case(
-    "odd: SSv2: whole",
-    functools.partial(ssv2, lambda c, e: None),
-    right=lambda f: sorted(int(e["label"]) for e in f.values()) == [0, 1],
-  )
+  def labels(*want: int) -> Callable[[Any], bool]:
+    return lambda found: (
+      sorted(int(e["label"]) for e in found.values()) == [*want]
+    )
+
+  for name, act, good, want, bad, words in (
+    ("HMDB51", hmdb, "wave_0.avi 2\n", (0, 50), "wave_0.avi 3\n", "wave_0.avi"),
+    ("Kinetics", kinetics, "", (0, 399), "zumba,../../x,1,2,val\n", "validate.csv|x_0"),
+    ("SSv2", ssv2, "7", (0, 1), "../../x", "validation.json|../x"),
+  ):  # fmt: skip
+    yield from case.rows(
+      act,
+      (f"odd: {name}: two classes", good, "class", labels(*want)),
+      (f"{name}: a broken line", bad, words),
+    )

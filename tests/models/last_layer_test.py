@@ -94,12 +94,12 @@ class StagesTest(parameterized.TestCase):
   @parameterized.parameters(-1, 5)
   def test_more_stages_than_there_are(self, count):
     with self.assertRaisesRegex(
-      ValueError, f"x: got {count} stages to freeze, expected 0 to 4, of which"
+      ValueError, f"x: got {count} stages to freeze, expected 0 to 4; the stem"
     ):
       stages.first("x", _PATTERNS, _PATHS, count)
 
   def test_a_family_that_names_none(self):
-    with self.assertRaisesRegex(ValueError, "alexnet does not say what its"):
+    with self.assertRaisesRegex(ValueError, "alexnet does not define its"):
       models.get("alexnet").frozen_paths(stages=1)
     self.assertEmpty(models.get("alexnet").frozen_paths())
 

@@ -1,4 +1,4 @@
-"""What the docs site has besides the repository's own pages: a Sphinx extension.
+"""A Sphinx extension that adds generated parts to the repository's own pages.
 
 `docs/conf.py` names it. Pages are generated as Sphinx reads them, from the
 builders, the metrics, the catalogue of models and the public surface; nothing is
@@ -19,7 +19,7 @@ _HTML = (
 
 
 def setup(app: Any) -> dict[str, bool]:
-  """Called by Sphinx."""
+  """Register the extension; Sphinx calls it."""
   app.connect("builder-inited", _draw)
   app.connect("source-read", _read)
   app.connect("build-finished", _finish)
@@ -27,7 +27,7 @@ def setup(app: Any) -> dict[str, bool]:
 
 
 def text(page: str, source: str, drawn: pictures.Drawn) -> str:
-  """A page with what is generated of it.
+  """Return a page with its generated part.
 
   Args:
     page: its path without the ending.
@@ -49,7 +49,7 @@ def text(page: str, source: str, drawn: pictures.Drawn) -> str:
 
 
 def _draw(app: Any) -> None:
-  """Into the folder of Sphinx's own intermediate files."""
+  """Draw pictures into the folder of Sphinx's intermediate files."""
   folder = pathlib.Path(app.doctreedir, "pictures")
   app.drawn = pictures.draw(folder, pathlib.Path(app.srcdir))
 
@@ -59,6 +59,6 @@ def _read(app: Any, page: str, source: list[str]) -> None:
 
 
 def _finish(app: Any, failed: Exception | None) -> None:
-  """The site's own address leads to its first page."""
+  """Write an index that leads to the site's first page."""
   if not failed:
     pathlib.Path(app.outdir, "index.html").write_text(_HTML, "utf-8")

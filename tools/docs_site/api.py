@@ -1,4 +1,4 @@
-"""What docs/evidence/API.md has behind its own text: the public surface, by module.
+"""The generated part of docs/evidence/API.md: the public surface by module.
 
 What is public `tests/api_test.py` says; this page has its docstrings.
 """
@@ -27,7 +27,7 @@ _TYPES = (
 
 
 def text() -> str:
-  """A section a module, then the classes."""
+  """Return a section for each module, then the classes."""
   from tests import api_test
 
   parts = []
@@ -46,7 +46,7 @@ def text() -> str:
 
 
 def _module(function: Callable[..., Any]) -> str:
-  """Where it is imported from."""
+  """Return a module's section, with its import line."""
   from tests import api_test
 
   public = [

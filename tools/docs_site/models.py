@@ -1,4 +1,4 @@
-"""What docs/evidence/MODELS.md has behind its own text: every model, by kind and paper.
+"""The generated part of docs/evidence/MODELS.md: every model by kind and paper.
 
 A model's entry is its card, as `robust-tfds card` prints it; the field above them
 leaves those whose card has all words that are typed (`docs/_static/site.js`).
@@ -22,7 +22,7 @@ _NO_PAPER = "Of this package"
 
 
 def text() -> str:
-  """The entries."""
+  """Return the entries."""
   listed = sorted(map(cards.make, models.names()), key=_place)
   parts = [_FIELD]
   for kind, of_kind in itertools.groupby(

@@ -46,7 +46,7 @@ _OFFSETS = (-10, -5, 0, 5, 10)
 
 
 def draw(folder: pathlib.Path, sources: pathlib.Path) -> Drawn:
-  """Draws what all sets show.
+  """Draw the pictures of all sets.
 
   Args:
     folder: where to; what is there is not drawn again.
@@ -55,7 +55,7 @@ def draw(folder: pathlib.Path, sources: pathlib.Path) -> Drawn:
   folder.mkdir(parents=True, exist_ok=True)
   out = {}
   for name in datasets.names():
-    sheet_of = of(datasets.builder_class(name))
+    sheet_of = set_picture(datasets.builder_class(name))
     if sheet_of is None:
       continue
     stem, words, sheet = sheet_of
@@ -80,10 +80,10 @@ def _save(file: pathlib.Path, sheet: _Sheet) -> None:
   )
 
 
-def of(
+def set_picture(
   cls: type[base.Builder],
 ) -> tuple[str, str, Callable[[], _Sheet] | None] | None:
-  """(file's name, words, what draws it) of a set; None: nothing may be shown."""
+  """Return a set's file name, words and drawing function; None if not allowed."""
   embedded = _embedded(cls)
   if cls.KIND == "frames":
     whose = "" if embedded else ", of the embedded digits_vid_robust"
@@ -116,7 +116,7 @@ def _signs(count: int) -> list[np.ndarray]:
 
 
 def _clean(cls: type[base.Builder]) -> tuple[str, str, Callable[[], _Sheet]]:
-  """A row or two of an embedded set without corruptions."""
+  """Draw one or two rows of an embedded set without corruptions."""
   shown: dict[str, Callable[[], list[np.ndarray]]] = {
     "pictures": lambda: [digits.read(row) for row in range(10)],
     "objects": lambda: [
@@ -133,7 +133,7 @@ def _clean(cls: type[base.Builder]) -> tuple[str, str, Callable[[], _Sheet]]:
 
 
 def _example(cls: type[base.Builder]) -> np.ndarray:
-  """uint8 `[h, w, 3]` that is shown for a set of pictures or sequences."""
+  """Return the example of a set of pictures or sequences, uint8 `[h, w, 3]`."""
   if cls.HOMEPAGE == signs.HOMEPAGE:
     return _signs(1)[0]
   if cls.HOMEPAGE == digits.HOMEPAGE:
@@ -180,6 +180,6 @@ def _frames() -> _Sheet:
 
 
 def _moments(frames: np.ndarray) -> list[np.ndarray]:
-  """Four of them, evenly spaced, the first and the last among them."""
+  """Return four frames, evenly spaced, including the first and the last."""
   places = np.linspace(0, len(frames) - 1, 4).round().astype(int)
   return [frames[place] for place in places]

@@ -1,4 +1,4 @@
-"""Pages of the data sets: what their builders, files and tables say of them."""
+"""Pages of the data sets, from their builders, files and tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _SETS = {"common": "common", "extra": "extra, apart from the means"}
 
 
 def index(drawn: pictures.Drawn) -> str:
-  """What docs/evidence/DATASETS.md has below its title: every set, by kind."""
+  """Return the generated part of docs/evidence/DATASETS.md: every set by kind."""
   listed = sorted(map(datasets.builder_class, datasets.names()), key=_place)
   parts = ["\n## All sets\n"]
   for kind, sets in itertools.groupby(listed, key=lambda cls: cls.KIND):
@@ -52,7 +52,7 @@ def index(drawn: pictures.Drawn) -> str:
 
 
 def page(name: str, readme: str, drawn: pictures.Drawn) -> str:
-  """The page of a set: its README, then its facts.
+  """Return the page of a set: its README, then its facts.
 
   Args:
     name: of the set.
@@ -76,7 +76,7 @@ def page(name: str, readme: str, drawn: pictures.Drawn) -> str:
 
 
 def run_line(cls: type[base.Builder]) -> str:
-  """The command that runs a set; empty where none does."""
+  """Return the command that runs a set; '' if there is none."""
   if not cls.CODECS:
     return ""
   run_by = cls.RUN_BY or "own_data:model"
@@ -97,14 +97,14 @@ def run_line(cls: type[base.Builder]) -> str:
 
 
 def load_name(cls: type[base.Builder]) -> str:
-  """The name of a set and a config that shows something, for `tfds.load`."""
+  """Return the name of a set and of a typical config, for `tfds.load`."""
   names = cls.condition_names()
   name = next((n for n in _SHOWN if n in names), names[0])
   return "/".join(filter(None, (cls.name, name)))
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-  """A table in Markdown."""
+  """Return a table in Markdown."""
   lines = [head, ["---"] * len(head), *rows]
   return "".join(f"| {' | '.join(line)} |\n" for line in lines)
 
@@ -124,7 +124,7 @@ def _row(cls: type[base.Builder], drawn: pictures.Drawn) -> Sequence[str]:
 
 
 def _examples(cls: type[base.Builder], split: str = "") -> str:
-  """How many, where that is known; of the usual split by default."""
+  """Return the number of examples in words, if known; by default of the usual split."""
   known = cls.published_in(split)
   if not known and split in ("", cls.SPLIT):
     known = len(cls.known_ids())
@@ -132,7 +132,7 @@ def _examples(cls: type[base.Builder], split: str = "") -> str:
 
 
 def _lines(cls: type[base.Builder]) -> str:
-  """How it is built, loaded and run."""
+  """Return the commands that build, load and run a set."""
   name = load_name(cls)
   config = name.partition("/")[2]
   build = f"robust-tfds build {cls.name}"
@@ -163,7 +163,7 @@ def _facts(cls: type[base.Builder]) -> Iterator[tuple[str, str]]:
 
 
 def _configs(cls: type[base.Builder]) -> str:
-  """Which configs there are: what is in their names, and how many of each."""
+  """Return the kinds of configs: parts of their names, and numbers."""
   if not cls.BUILDER_CONFIGS:
     return ""
   count = len(cls.BUILDER_CONFIGS)
@@ -192,7 +192,7 @@ def _ends(names: Sequence[str]) -> str:
 
 
 def _conditions(family: conditions.Family) -> Iterator[Sequence[str]]:
-  """A line for each set and group: names, and the levels that they have."""
+  """Return a line for each set and family: names and their levels."""
   rows = [row for row in family.rows if row.set in _SETS]
   key = lambda row: (row.set, row.group)
   for (which, group), members in itertools.groupby(rows, key=key):
@@ -210,7 +210,7 @@ def _rows(cls: type[base.Builder]) -> list[known_files.Row]:
 
 
 def _files(cls: type[base.Builder]) -> str:
-  """What it is made from."""
+  """Return the source files of a set."""
   rows = [
     (
       f"`{r.file}`",
@@ -244,4 +244,6 @@ def _at(page: str) -> str:
 
 
 def _read(name: str, file: str) -> str:
-  return (FOLDER / name / file).read_text("utf-8").strip()
+  """Return the text of a set's file; '' if it has none."""
+  path = FOLDER / name / file
+  return path.read_text("utf-8").strip() if path.exists() else ""

@@ -28,7 +28,7 @@ PRINTED = "printed"
 _NO_WEIGHTS = hashlib.sha256().hexdigest()
 
 
-def of_key(
+def number_at(
   numbers: Mapping[Key, T],
   metric: str,
   corruption: str = "",
@@ -164,7 +164,7 @@ class Entry:
       corruption: empty for the whole benchmark.
       level: difficulty; None: the only one, or the first.
     """
-    return of_key(self.numbers, metric, corruption, level)
+    return number_at(self.numbers, metric, corruption, level)
 
 
 @dataclasses.dataclass(frozen=True)

@@ -30,15 +30,13 @@ from eval.metrics.replicates import Replicates
 from robust_tfds.conditions import Condition
 
 _HASHES = ("ids", "labels", "groups")  # facts that name no board
-# Facts of a model that say who it is or what it learned from.
-_NAMES = ("name", "trained_on", "corruptions_seen", "severities_seen")
 
 
 def boards(scored: Sequence[Scored], reference: str = "") -> list[Board]:
   """Return the boards of some runs' models.
 
   Args:
-    scored: the results of `scores.of_run`, in the order of the runs.
+    scored: the results of `scores.score_run`, in the order of the runs.
     reference: that of effective robustness, see `effective.REFERENCES`; empty:
       the first of them with a line.
 
@@ -57,26 +55,26 @@ def boards(scored: Sequence[Scored], reference: str = "") -> list[Board]:
   return out
 
 
-def _comparable(one: Scored) -> str:
+def _comparable(model: Scored) -> str:
   """Return a text that is equal for models that can be on one board."""
-  facts = [one.facts.task, one.entry.comparable, one.baseline]
+  facts = [model.facts.task, model.entry.comparable, model.baseline]
   return json.dumps(facts, sort_keys=True)
 
 
-def _position(scored: Sequence[Scored], one: Scored) -> tuple[int, ...]:
+def _position(scored: Sequence[Scored], model: Scored) -> tuple[int, ...]:
   tasks = list(dict.fromkeys(s.facts.task for s in scored))
   datasets = list(dict.fromkeys(s.side.dataset for s in scored))
-  return tasks.index(one.facts.task), datasets.index(one.side.dataset)
+  return tasks.index(model.facts.task), datasets.index(model.side.dataset)
 
 
-def _differs(one: Scored, others: Sequence[Scored]) -> dict[str, Any]:
+def _differs(model: Scored, other_boards: Sequence[Scored]) -> dict[str, Any]:
   """Return the facts that other boards of the data set do not share."""
   same = [
     _facts(s)
-    for s in others
-    if s.facts.task == one.facts.task and s.side.dataset == one.side.dataset
+    for s in other_boards
+    if s.facts.task == model.facts.task and s.side.dataset == model.side.dataset
   ]
-  mine = _facts(one)
+  mine = _facts(model)
   names = dict.fromkeys(name for facts in [mine, *same] for name in facts)
   # Settings that a task does not have are none, not unknown.
   return {
@@ -86,11 +84,11 @@ def _differs(one: Scored, others: Sequence[Scored]) -> dict[str, Any]:
   }
 
 
-def _facts(one: Scored) -> dict[str, Any]:
-  normalised = {"baseline": one.baseline} if one.facts.normalised else {}
+def _facts(model: Scored) -> dict[str, Any]:
+  normalised = {"baseline": model.baseline} if model.facts.normalised else {}
   data = {
     k: v
-    for k, v in one.entry.data.items()
+    for k, v in model.entry.data.items()
     if k not in ("decoders", cell_facts.OWN)
   }
   return {**data, **normalised}
@@ -104,7 +102,7 @@ def _board(
 ) -> Board:
   first = group[0]
   dataset = first.side.dataset
-  key = names.of(" ".join([dataset, *_short(differs)]))
+  key = names.unique(" ".join([dataset, *_short(differs)]))
   metric = _ranked_by(group)
   ranking = first.facts.metric(metric)
   labels = _labels(group)
@@ -175,7 +173,7 @@ def _labels(group: Sequence[Scored]) -> list[str]:
 
 def _entry(entry: Entry, label: str, metric: str, names: slugs.Slugs) -> Entry:
   state, remark = _state(entry, metric)
-  key = names.of(f"{entry.data['dataset']} {label}")
+  key = names.unique(f"{entry.data['dataset']} {label}")
   return dataclasses.replace(
     entry, key=key, label=label, state=state, remark=remark
   )
@@ -239,7 +237,7 @@ def _ranges(
   A printed number is a constant.
   """
   known = [
-    board_lib.of_key(draws[e.key], metric.name)
+    board_lib.number_at(draws[e.key], metric.name)
     for e in entries
     if not e.printed
   ]
@@ -289,19 +287,18 @@ def _notes(
   notes += cell_facts.stated((e.label, e.model_facts) for e in entries)
   if len({str(f) for e in entries if (f := e.data.get(cell_facts.OWN))}) > 1:
     notes.append(
-      "Corruptions of somebody's own, which are in no mean, are of different"
-      " files in some of the runs."
+      "Some of the runs have different files of users' own corruptions, which"
+      " enter no mean."
     )
   if first.facts.intervals:
     notes.append(first.facts.intervals)
-  notes += _twice(entries)
   notes += _without_interval(entries, first.facts)
   missing = dict.fromkeys(
     n for e in entries if not e.printed for n in e.missing
   )
   if missing:
     notes.append(
-      f"Not noted by some of the runs, and unknown here: {', '.join(missing)}."
+      f"Not recorded by some of the runs, and unknown here: {', '.join(missing)}."
     )
   if first.facts.normalised and first.side.task.setting.baseline:
     drawn = first.side.task.setting.baseline.startswith("model:")
@@ -312,24 +309,6 @@ def _notes(
     )
     notes.append(f"Normalised by {first.side.task.baseline}, which {how}.")
   return notes
-
-
-def _twice(entries: Sequence[Entry]) -> list[str]:
-  """Return notes on entries with equal weights, spec and seed under different
-  names.
-  """
-  same: dict[str, list[str]] = {}
-  for entry in entries:
-    facts = {k: v for k, v in entry.model_facts.items() if k not in _NAMES}
-    if entry.weights and not facts.get("random"):
-      mark = json.dumps([facts, entry.seed], sort_keys=True)
-      same.setdefault(mark, []).append(entry.label)
-  return [
-    f"One model with one seed under several names: {', '.join(labels)}. Each"
-    " counts in the ranks."
-    for labels in same.values()
-    if len(labels) > 1
-  ]
 
 
 def _without_interval(entries: Sequence[Entry], facts: TaskFacts) -> list[str]:

@@ -52,7 +52,7 @@ class Axes:
 
   Attributes:
     metrics: numbers over the benchmark that both follow from.
-    of: arrays of these -> (x, y), accuracies.
+    accuracies: arrays of these -> (x, y), accuracies.
     x: description of x.
     y: description of y.
     normalised: the metric that papers print instead, and the numbers of AlexNet
@@ -61,7 +61,7 @@ class Axes:
   """
 
   metrics: tuple[str, str]
-  of: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+  accuracies: Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
   x: str
   y: str
   normalised: tuple[str, ...] = ()
@@ -223,7 +223,7 @@ def numbers(
   """
   out = {}
   for entry in board.entries:
-    point = of_entry(board, entry)
+    point = entry_point(board, entry)
     if point:
       out[entry.key] = _number(AXES[board.task], point, line, entry.key, draws)
   return out
@@ -246,7 +246,7 @@ def reference(board: Board, name: str = "") -> Reference:
   keys: list[str] = []
   weights = set()
   for entry in board.runs:
-    point = of_entry(board, entry)
+    point = entry_point(board, entry)
     mark = entry.weights or entry.key
     if point and entry.state != board_lib.SEEN and mark not in weights:
       weights.add(mark)
@@ -267,7 +267,7 @@ def _other_data(board: Board) -> str:
     f"{name} {board_lib.words_of(theirs)}, here {board_lib.words_of(ours)}"
     for name, (theirs, ours) in differ.items()
   )
-  return f"of other data than these runs: {listed}." if listed else ""
+  return f"measured on other data than these runs: {listed}." if listed else ""
 
 
 def fitted(
@@ -300,12 +300,12 @@ def fitted(
     except errors.UserError as e:
       reasons.append(f"{one}: {e}")
   raise errors.UserError(
-    f"Effective robustness on {dataset} has no line to be above:"
+    f"Effective robustness on {dataset} has no line to be measured from:"
     f" {' '.join(reasons)}"
   )
 
 
-def of_entry(board: Board, entry: Entry) -> tuple[float, float] | None:
+def entry_point(board: Board, entry: Entry) -> tuple[float, float] | None:
   """Return (x, y) of a model; None if one of the numbers is missing."""
   values = [
     number.value if (number := entry.number(metric)) else None
@@ -313,7 +313,7 @@ def of_entry(board: Board, entry: Entry) -> tuple[float, float] | None:
   ]
   if None in values:
     return None
-  x, y = AXES[board.task].of(*np.array(values, np.float64))
+  x, y = AXES[board.task].accuracies(*np.array(values, np.float64))
   return float(x), float(y)
 
 
@@ -425,21 +425,25 @@ def _above(
   axes: Axes,
   line: Reference,
   own: Sequence[replicates.Replicates],
-  others: Sequence[replicates.Replicates],
+  line_models: Sequence[replicates.Replicates],
 ) -> replicates.Replicates:
   """Return the distance above the line, which is fitted in every draw of the
   models.
   """
 
-  def of_fixed(first: np.ndarray, second: np.ndarray) -> np.ndarray:
-    return line.line.above(*axes.of(first, second))
+  def above_fixed_line(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    return line.line.above(*axes.accuracies(first, second))
 
-  def of_drawn(first: np.ndarray, *rest: np.ndarray) -> np.ndarray:
+  def above_drawn_line(first: np.ndarray, *rest: np.ndarray) -> np.ndarray:
     second, *reference = rest
-    models = axes.of(np.stack(reference[::2]), np.stack(reference[1::2]))
-    return trend.above_lines(*axes.of(first, second), *models)
+    models = axes.accuracies(
+      np.stack(reference[::2]), np.stack(reference[1::2])
+    )
+    return trend.above_lines(*axes.accuracies(first, second), *models)
 
-  return replicates.combine(of_drawn if others else of_fixed, *own, *others)
+  return replicates.combine(
+    above_drawn_line if line_models else above_fixed_line, *own, *line_models
+  )
 
 
 def _draws(
@@ -451,8 +455,8 @@ def _draws(
   A video's clean accuracy A is only drawn in its gammas: gamma_a = 1 - A + M
   and gamma_r = M / A with one mean M, so A = (1 - gamma_a) / (1 - gamma_r).
   """
-  of = board_lib.of_key(draws, metric)
-  gammas = [board_lib.of_key(draws, m) for m in ("gamma_a", "gamma_r")]
+  of = board_lib.number_at(draws, metric)
+  gammas = [board_lib.number_at(draws, m) for m in ("gamma_a", "gamma_r")]
   if of or metric != "clean_accuracy" or None in gammas:
     return of
   return replicates.combine(

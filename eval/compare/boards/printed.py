@@ -30,7 +30,7 @@ def entries(
       rows.setdefault(row.label, []).append(row)
   return [
     Entry(
-      key=names.of(f"{dataset} printed {label}"),
+      key=names.unique(f"{dataset} printed {label}"),
       label=f"{label}, printed",
       model=label,
       numbers=_numbers(of_label),

@@ -11,8 +11,8 @@ from typing import Any
 from etils import epath
 
 from eval.cells.number import Number
-from eval.compare.boards.aside import Aside
 from eval.compare.boards.board import Board, Entry
+from eval.compare.boards.exclusions import Exclusion
 from eval.metrics.definitions import Metric
 from eval.tables import csv_text
 from eval.tables import numbers as numbers_lib
@@ -35,7 +35,9 @@ NUMBERS_HEADER = (
 
 
 def write(
-  boards: Sequence[Board], folder: epath.Path, aside: Sequence[Aside] = ()
+  boards: Sequence[Board],
+  folder: epath.Path,
+  excluded: Sequence[Exclusion] = (),
 ) -> list[epath.Path]:
   """Write the CSVs.
 
@@ -48,11 +50,11 @@ def write(
   files = {
     "boards.csv": csv_text.text(*_boards(boards)),
     "aside.csv": csv_text.text(
-      _ASIDE, [[getattr(one, name) for name in _ASIDE] for one in aside]
+      _ASIDE, [[getattr(one, name) for name in _ASIDE] for one in excluded]
     ),
   }
   for board in boards:
-    files[f"{board.key}.csv"] = csv_text.text(*of_board(board))
+    files[f"{board.key}.csv"] = csv_text.text(*board_table(board))
     files[f"{board.key}_numbers.csv"] = csv_text.text(
       NUMBERS_HEADER, numbers(board)
     )
@@ -61,7 +63,7 @@ def write(
   return [folder / name for name in files]
 
 
-def of_board(board: Board) -> tuple[list[str], list[list[Any]]]:
+def board_table(board: Board) -> tuple[list[str], list[list[Any]]]:
   """Return a line per entry: rank, headline numbers, state, facts."""
   metrics = [m.name for m in board.headlines]
   data = list(dict.fromkeys(n for e in board.runs for n in e.data))
@@ -94,10 +96,10 @@ def numbers(board: Board) -> list[list[Any]]:
   """Return a line per number: for every entry those over cells, then its
   cells'.
   """
-  return [row for entry in board.entries for row in _of_entry(board, entry)]
+  return [row for entry in board.entries for row in _entry_rows(board, entry)]
 
 
-def _of_entry(board: Board, entry: Entry) -> list[list[Any]]:
+def _entry_rows(board: Board, entry: Entry) -> list[list[Any]]:
   who = [board.key, entry.label, entry.run, entry.seed]
   out = [
     [*who, metric, corruption, level, *_ends(number)]
@@ -166,7 +168,10 @@ def summary(board: Board) -> str:
         f"{low}-{high}" if entry.rank_range else "",
         entry.label,
         "" if entry.seed is None else str(entry.seed),
-        *(_shown(entry.number(m.name), facts.metric(m.name)) for m in metrics),
+        *(
+          _short_text(entry.number(m.name), facts.metric(m.name))
+          for m in metrics
+        ),
         entry.remark,
       ]
     )
@@ -179,7 +184,7 @@ def summary(board: Board) -> str:
   return "\n".join([*head, *(b.rstrip() for b in body), *board.notes, ""])
 
 
-def _shown(number: Number | None, metric: Metric) -> str:
+def _short_text(number: Number | None, metric: Metric) -> str:
   if number is None or number.value is None:
     return "-"
 

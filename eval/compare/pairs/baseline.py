@@ -48,7 +48,7 @@ def choose(first: Side, second: Side) -> Baseline:
   label = baselines.model_label(name)
   if not label:
     return Baseline(name, note=_published(first if names[0] else second))
-  return _of_models(name, label, first, second)
+  return _shared_model(name, label, first, second)
 
 
 def _published(side: Side) -> str:
@@ -58,9 +58,9 @@ def _published(side: Side) -> str:
   )
 
 
-def _of_models(name: str, label: str, first: Side, second: Side) -> Baseline:
+def _shared_model(name: str, label: str, first: Side, second: Side) -> Baseline:
   own = [
-    Side.of(side.run, side.dataset, label, names=side.names)
+    Side.from_run(side.run, side.dataset, label, names=side.names)
     if label in side.run.labels(side.dataset) and side.task.setting.baseline
     else None
     for side in (first, second)
@@ -74,7 +74,7 @@ def _of_models(name: str, label: str, first: Side, second: Side) -> Baseline:
       )
     words = f"Normalised by {label}, each side by that of its own run"
     if not any(_model(one)):
-      words += f" (nobody noted whether {label} is one model)"
+      words += f" (whether {label} is the same model was not recorded)"
   else:
     which = "first" if one is not None else "second"
     words = f"Both are normalised by {label} of the {which} run"

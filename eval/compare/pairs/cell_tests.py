@@ -85,7 +85,7 @@ class _Cell:
     return spread.number(self.difference, ends)
 
 
-def of_cells(numbers: Numbers, facts: TaskFacts) -> list[Line]:
+def cell_lines(numbers: Numbers, facts: TaskFacts) -> list[Line]:
   """Return the lines of all cells, tested if a test is possible.
 
   Args:
@@ -111,11 +111,11 @@ def _cells(numbers: Numbers) -> list[_Cell]:
     for condition, of in first.items()
     for metric, one in of.items()
     if metric in second[condition]
-    for cell in _of_metric(numbers, condition, metric)
+    for cell in _metric_cells(numbers, condition, metric)
   ]
 
 
-def _of_metric(
+def _metric_cells(
   numbers: Numbers, condition: Condition, metric: str
 ) -> Iterator[_Cell]:
   """Yield the number, or one for each level that the cell holds."""
@@ -129,14 +129,14 @@ def _of_metric(
       condition,
       metric,
       condition.level + i,
-      _at(one, i),
-      _at(other, i),
+      _level_number(one, i),
+      _level_number(other, i),
       (columns[0], columns[1]) if len(columns) == 2 else None,
       int(n),
     )
 
 
-def _at(several: Replicates, i: int) -> Replicates:
+def _level_number(several: Replicates, i: int) -> Replicates:
   """Return one of several numbers; the only one if there are not several."""
   if not several.value.ndim:
     return several

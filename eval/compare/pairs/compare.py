@@ -20,12 +20,12 @@ from eval.readers.base import Run
 from robust_tfds import errors
 
 _OF_EXACT = (
-  "Where few examples or groups tell two models apart an interval may leave 0 out"
-  " though the test does not decide: the verdict is the test's."
+  "If few examples or groups distinguish two models, an interval may exclude 0"
+  " although the test does not decide; the verdict is the test's."
 )
 _OF_ANSWERS = (
-  "Calibration and other metrics of answers: of the clean cell, and means over"
-  " cells; intervals are of the jackknife over blocks."
+  "Calibration and other metrics of answers: the clean cell, and means over"
+  " cells; intervals are from the jackknife over blocks."
 )
 
 
@@ -43,8 +43,8 @@ def runs(first: Run, second: Run, models: str = "") -> list[Comparison]:
   common = [dataset for dataset in one if dataset in other]
   if not common:
     raise errors.UserError(
-      f"The runs are of other data sets: {', '.join(one)} and"
-      f" {', '.join(other)}."
+      "The runs have no data set in common: the first has"
+      f" {', '.join(one)}, the second {', '.join(other)}."
     )
   out, names = [], groups.Names()
   for dataset in common:
@@ -52,8 +52,8 @@ def runs(first: Run, second: Run, models: str = "") -> list[Comparison]:
     for a, b in pairing.models(labels[0], labels[1], models):
       out.append(
         _models(
-          Side.of(first, dataset, a, names=names),
-          Side.of(second, dataset, b, names=names),
+          Side.from_run(first, dataset, a, names=names),
+          Side.from_run(second, dataset, b, names=names),
         )
       )
   return out
@@ -73,7 +73,7 @@ def _models(first: Side, second: Side) -> Comparison:
     references = []
   numbers = numbers_lib.read([first, second, *references], common)
   facts = first.task.facts
-  cells = cell_tests.of_cells(numbers, facts)
+  cells = cell_tests.cell_lines(numbers, facts)
   answered = list(
     answers.lines(numbers.answers[0], numbers.answers[1], first.task.family)
   )
@@ -89,13 +89,13 @@ def _models(first: Side, second: Side) -> Comparison:
     cells=cells,
     sentences=_sentences(cells, names),
     notes=[
-      *_of_seeds(first, second),
+      *_seed_notes(first, second),
       *alone,
       *unknown,
       *([baseline.note] if baseline.note else []),
-      *_of_models(first, names[0]),
-      *_of_models(second, names[1]),
-      *_of_tests(cells),
+      *_model_notes(first, names[0]),
+      *_model_notes(second, names[1]),
+      *_test_notes(cells),
       *([facts.intervals] if facts.intervals and numbers.drawn else []),
       *([_OF_ANSWERS] if answered else []),
     ],
@@ -136,22 +136,22 @@ def _sentence(
   )
 
 
-def _of_seeds(first: Side, second: Side) -> list[str]:
+def _seed_notes(first: Side, second: Side) -> list[str]:
   paired = "Both runs saw the same examples, and models are paired by example."
   if first.seed == second.seed:
     return [paired]
   return [
     f"{paired} Seeds differ ({first.seed} and {second.seed}): the corruptions were"
-    " drawn apart, which the differences hold besides the models'."
+    " drawn separately, so the differences also include those of the draws."
   ]
 
 
-def _of_models(side: Side, name: str) -> list[str]:
+def _model_notes(side: Side, name: str) -> list[str]:
   notes = []
   for remark in side.remarks:
     if remark == RANDOM:
       notes.append(
-        f"{name} answers otherwise when it is asked again; no interval holds that."
+        f"{name} gives other answers when it runs again; no interval includes that."
       )
     else:
       notes.append(f"{name}: {remark}.")
@@ -161,11 +161,11 @@ def _of_models(side: Side, name: str) -> list[str]:
   return notes
 
 
-def _of_tests(cells: Sequence[Line]) -> list[str]:
+def _test_notes(cells: Sequence[Line]) -> list[str]:
   kinds = list(dict.fromkeys(x.test.kind for x in cells if x.test.kind))
   if not kinds:
     return [
-      "Nothing is tested and there are no intervals: the runs hold numbers alone,"
+      "Nothing is tested and there are no intervals: the runs hold only numbers,"
       " no predictions."
     ]
   sizes: dict[str, int] = {}

@@ -68,7 +68,7 @@ class Line:
   note: str = ""
 
   @property
-  def of_benchmark(self) -> bool:
+  def whole_benchmark(self) -> bool:
     """Whether it is a number of the whole benchmark."""
     return self.condition is None and not self.corruption
 

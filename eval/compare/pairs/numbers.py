@@ -74,7 +74,7 @@ def read(sides: Sequence[Side], common: Sequence[Condition]) -> Numbers:
     draws = Draws.from_groups(np.concatenate(groups))
     if all(of for side in totals for of in side.values()):
       return Numbers(
-        [spread.of_cells(of, draws) for of in totals],
+        [spread.cell_replicates(of, draws) for of in totals],
         totals,
         n,
         drawn=True,

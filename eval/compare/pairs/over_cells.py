@@ -54,7 +54,7 @@ def lines(
     line(key, mine[key], theirs[key])
     for key in sorted(shared, key=lambda k: (k[2] or 0, metrics.index(k[0])))
   ]
-  return [*out, *_of_training(one, other)]
+  return [*out, *_training_gamma(one, other)]
 
 
 def line(key: Key, first: Replicates, second: Replicates) -> Line:
@@ -96,7 +96,7 @@ def _note(difference: Number, decrease: Number) -> str:
   return f"the relative decrease: {decrease.note}"
 
 
-def _of_training(first: Mapping, second: Mapping) -> list[Line]:
+def _training_gamma(first: Mapping, second: Mapping) -> list[Line]:
   """Return Figure 12's gamma_r of videos with natural shifts.
 
   It is the mean over categories of 1 - (A - B) / B, where the first model
@@ -151,9 +151,9 @@ def split(
     return line.level or 0, order.index(line.metric) if known else len(order)
 
   metrics = list(dict.fromkeys(line.metric for line in every))
-  of_corruptions = [line for line in every if not line.of_benchmark]
+  of_corruptions = [line for line in every if not line.whole_benchmark]
   return (
-    sorted((line for line in every if line.of_benchmark), key=place),
+    sorted((line for line in every if line.whole_benchmark), key=place),
     sorted(
       of_corruptions,
       key=lambda line: (line.level or 0, metrics.index(line.metric)),

@@ -46,7 +46,7 @@ def models(
     return [(first[0], second[0])]
   if not equal:
     raise errors.UserError(
-      f"No label is in both runs: the first has {', '.join(first)}, the second"
+      f"The runs have no label in common: the first has {', '.join(first)}, the second"
       f" {', '.join(second)}. Name one of each: --models={first[0]},{second[0]}."
     )
   return equal
@@ -93,7 +93,7 @@ def conditions(first: Side, second: Side) -> tuple[list[Condition], list[str]]:
     alone = [c.config for c in side.cells if c not in common]
     if alone:
       notes.append(
-        f"In the {which} run alone, and not compared: {_list(alone, 100)}."
+        f"Only in the {which} run, and not compared: {_list(alone, 100)}."
       )
   return common, notes
 
@@ -116,11 +116,10 @@ def check_facts(
   if differ:
     one_unknown = any(None in values for values in differ.values())
     raise errors.UserError(
-      "The runs are of other data, and a difference between them would say"
-      f" nothing of the models: {_differences(differ)}. Compare runs of the same"
-      " data."
-      + " What is unknown nobody noted: the run is of an earlier robust_tfds, or"
-      " another program's." * one_unknown
+      "The runs have different data, so their difference would say nothing about"
+      f" the models: {_differences(differ)}. Compare runs over the same data."
+      + " Facts shown as 'unknown' were not recorded: the run is from an earlier"
+      " robust_tfds or another program." * one_unknown
     )
   notes = cell_facts.decoders_differ(
     (which, data["decoders"])
@@ -161,7 +160,7 @@ def check_columns(
   if not np.array_equal(one, other):
     alone = sorted(set(one.tolist()) ^ set(other.tolist()))
     raise errors.UserError(
-      f"{where}: the runs are of other examples: {len(alone):,} are in one alone,"
+      f"{where}: the runs have different examples: {len(alone):,} are in only one,"
       f" e.g. {alone[0] if alone else one[0]}. Compare runs over the same ids."
     )
   for name, what in (
@@ -184,18 +183,22 @@ def _ids(columns: base.Columns) -> np.ndarray:
 
 
 def _check_same(
-  where: str, what: str, ids: np.ndarray, one: np.ndarray, other: np.ndarray
+  where: str,
+  what: str,
+  ids: np.ndarray,
+  first: np.ndarray,
+  second: np.ndarray,
 ) -> None:
-  differ = np.ones((len(one), 1), bool)
-  if one.shape == other.shape:
-    differ = (one != other).reshape(len(one), -1)
+  differ = np.ones((len(first), 1), bool)
+  if first.shape == second.shape:
+    differ = (first != second).reshape(len(first), -1)
   rows = np.flatnonzero(differ.any(axis=1))
   if len(rows):
     i = rows[0]
     raise errors.UserError(
-      f"{where}: {len(rows):,} of {len(ids):,} examples have another {what} in"
-      f" the two runs, e.g. {ids[i]}: {_value(one[i])} in the first,"
-      f" {_value(other[i])} in the second. Were they numbered alike?"
+      f"{where}: {len(rows):,} of {len(ids):,} examples differ in their {what},"
+      f" e.g. {ids[i]}: {_value(first[i])} in the first run, {_value(second[i])}"
+      " in the second. Do both runs number them in the same way?"
     )
 
 

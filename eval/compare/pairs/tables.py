@@ -100,10 +100,10 @@ def _ends(number: Number) -> tuple[float | None, ...]:
 
 def text(comparisons: Sequence[Comparison]) -> str:
   """Return Markdown with the sentences, tables and notes of each comparison."""
-  return "\n".join(part for c in comparisons for part in _of_one(c))
+  return "\n".join(part for c in comparisons for part in _comparison_parts(c))
 
 
-def _of_one(comparison: Comparison) -> list[str]:
+def _comparison_parts(comparison: Comparison) -> list[str]:
   escape = markdown.escape
   first, second = escape(comparison.first), escape(comparison.second)
   return [

@@ -11,7 +11,7 @@ import numpy as np
 from eval.metrics.definitions.base import Metric
 
 
-def _unknown() -> Any:
+def _empty_field() -> Any:
   return dataclasses.field(default_factory=lambda: np.zeros(0, np.float32))
 
 
@@ -36,9 +36,9 @@ class Answers:
   correct: np.ndarray
   groups: np.ndarray
   frame: np.ndarray
-  score: np.ndarray = _unknown()
-  nll: np.ndarray = _unknown()
-  brier: np.ndarray = _unknown()
+  score: np.ndarray = _empty_field()
+  nll: np.ndarray = _empty_field()
+  brier: np.ndarray = _empty_field()
 
   def knows(self, *names: str) -> bool:
     """Return whether all of these attributes are known, not left empty."""

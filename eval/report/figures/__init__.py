@@ -1,13 +1,12 @@
 """Figures and tables of the papers, from printed numbers and from runs.
 
-  <paper>/figures.json  `citation`, which paper it is; `figures`, a row each: the
-                        file of its `kind` below this folder, and what it sets of
-                        the attributes that the kind's class has
-  <paper>/<figure>.py   how a figure is drawn that is like no other
+  <paper>/figures.json  the paper's `citation`, and its `figures`: a row has the
+                        file of its `kind` and values for attributes of its class
+  <paper>/<figure>.py   a figure that is like no other
   parts/                the kinds of figures, and what they share
-  base.py               the contract, and what a figure is drawn from
+  base.py               the contract, and the data of a figure
 
-A new figure of a kind that is there is a new row.
+A new figure of an existing kind is a new row.
 """
 
 import dataclasses
@@ -25,10 +24,10 @@ ALL = "all"
 
 @dataclasses.dataclass(frozen=True)
 class Paper:
-  """A paper.
+  """A paper and its figures.
 
   Attributes:
-    citation: which one it is.
+    citation: authors, title and place.
     figures: tables first, then by number.
   """
 
@@ -38,22 +37,22 @@ class Paper:
 
 @functools.cache
 def papers() -> dict[str, Paper]:
-  """Name of a paper -> what is drawn of it, in the order of the names."""
+  """Return name -> paper, in the order of the names."""
   files = sorted(pathlib.Path(__file__).parent.glob("*/figures.json"))
   return {file.parent.name: _paper(reading.json_file(file)) for file in files}
 
 
 @functools.cache
 def figures() -> tuple[base.PaperFigure, ...]:
-  """Every figure and table: by paper, tables first, then by number."""
+  """Return every figure and table: by paper, tables first, then by number."""
   return tuple(f for paper in papers().values() for f in paper.figures)
 
 
 def select(name: str) -> list[base.PaperFigure]:
-  """The figures of a name: `all`, a paper's, or one figure's.
+  """Return the figures of a name: `all`, a paper's or a figure's.
 
   Raises:
-    UserError: an unknown name, with the nearest known one and all of them.
+    UserError: an unknown name.
   """
   if name in papers():
     return papers()[name].figures
@@ -66,7 +65,7 @@ def select(name: str) -> list[base.PaperFigure]:
 
 
 def listing() -> str:
-  """What there is, a line a figure: name, what it is drawn from, title."""
+  """Return a list of all figures with their titles and sources."""
   lines = []
   for name, paper in papers().items():
     lines.append(f"{name}: {paper.citation}")
@@ -82,7 +81,7 @@ def _paper(facts: Mapping[str, Any]) -> Paper:
 
 
 def _figure(kind: str, **row: Any) -> base.PaperFigure:
-  """A row's figure, of the class that the kind's file defines."""
+  """Return a row's figure, of the class in the kind's file."""
   import pydantic
 
   kind_class = registry.only_class(f"{__name__}.{kind}", base.PaperFigure)

@@ -1,4 +1,4 @@
-"""`PaperFigure`: a figure or table of a paper, and what it is drawn from."""
+"""`PaperFigure`: a figure or table of a paper; `Request`: its data."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ if TYPE_CHECKING:
   from eval.compare.scores import Scored
 
 T = TypeVar("T")
-# Heads runs of other data than the printed numbers.
+# Title of a figure of runs whose data are not those of the printed numbers.
 _APART = f"{own.NOT_COMPARABLE}: own runs over {{}}"
 
 
 @dataclasses.dataclass(frozen=True)
 class Request:
-  """What figures are drawn from besides printed numbers.
+  """The data of figures besides printed numbers.
 
   Attributes:
-    boards: of the runs, each with its entries.
-    scored: the runs' models, whose cells have what no board holds.
-    condition: config name of a condition, e.g. `fog_3`, where a figure shows
-      one; empty: the figure's own choice.
-    reference: whose models a line is fitted to, one of
-      `eval/compare/boards/effective.py:REFERENCES`; empty: the figure's own choice.
-    clean: folder of training pictures of the user.
+    boards: of the runs, with their entries.
+    scored: the runs' models with their cells.
+    condition: config name of the condition to show, e.g. `fog_3`; empty: the
+      figure chooses.
+    reference: the models that a line is fitted to, one of
+      `eval/compare/boards/effective.py:REFERENCES`; empty: the figure chooses.
+    clean: the user's folder of training pictures.
     stylized: folder of their stylized versions.
-    features: folder that `robust-tfds features` wrote.
-    classes: names of those that a figure of features shows; none: the first ten.
-    scratch: runs, or labels of models, whose networks began with random weights.
-    pretrained: those whose networks were trained on other data first.
-    printed: whether printed numbers stand beside the runs: not where the runs
-      are of other data.
+    features: folder written by `robust-tfds features`.
+    classes: classes that a figure of features shows; empty: the first ten.
+    scratch: runs, or labels of models, trained from random weights.
+    pretrained: runs, or labels of models, trained on other data before.
+    printed: whether printed numbers are shown with the runs: only if their data
+      agree.
   """
 
   boards: Sequence[Board] = ()
@@ -56,8 +56,8 @@ class Request:
   pretrained: Sequence[str] = ()
   printed: bool = True
 
-  def shown(self, printed: Iterable[T]) -> list[T]:
-    """What is printed, where it stands beside the runs; else nothing."""
+  def if_printed(self, printed: Iterable[T]) -> list[T]:
+    """Return what is printed if it is shown with the runs, else []."""
     return list(printed) if self.printed else []
 
 
@@ -66,12 +66,12 @@ class Drawn:
   """A figure or table that is not saved yet, and its numbers.
 
   Attributes:
-    figure: of matplotlib; None of tables.
-    foot: sentences below it: sources, and what is to be known of runs.
+    figure: matplotlib's; None for tables.
+    foot: sentences below it on sources and runs.
     numbers: for the CSV.
-    table: for the Markdown; None of figures.
-    text: Markdown beside a figure; empty: none.
-    pictures: name of a file -> PNG, of figures that others have drawn.
+    table: for the Markdown; None for figures.
+    text: Markdown beside a figure; may be empty.
+    pictures: file name -> PNG, copied from reports.
   """
 
   figure: style.Figure | None
@@ -82,7 +82,7 @@ class Drawn:
   pictures: Mapping[str, bytes] = dataclasses.field(default_factory=dict)
 
   def save(self, folder: epath.Path, stem: str, title: str) -> list[epath.Path]:
-    """Writes all there is, the CSV last."""
+    """Write all parts, the CSV last."""
     files = [folder / name for name in self.pictures]
     for file, data in zip(files, self.pictures.values()):
       disk.write_bytes(file, data)
@@ -98,20 +98,18 @@ class Drawn:
 
 @dataclasses.dataclass(frozen=True)
 class PaperFigure(abc.ABC):
-  """One figure or table of a paper: a row of the paper's `figures.json`.
-
-  The class says how it is drawn; the attributes which one it is.
+  """A figure or table of a paper: a row of the paper's `figures.json`.
 
   Attributes:
-    name: for the command and of the files: `hendrycks_f5` is the figure 5 of the
-      paper of the folder `hendrycks`.
-    title: what it shows, in words.
-    source: what it is drawn from, in words: the home of the printed numbers.
-    tasks: whose runs are added, or needed; empty: runs add nothing.
-    needs_runs: whether there is nothing to draw without a run.
-    needs_folders: which folders of a request there is nothing to draw without.
-    drawn_from: what there is without runs, in a word or two.
-    note: what the title leaves out, for those who read the row.
+    name: for the command and the files: `hendrycks_f5` is figure 5 of the paper
+      in the folder `hendrycks`.
+    title: what it shows.
+    source: the source of its numbers, in words.
+    tasks: tasks of the runs that it shows; empty: it shows no runs.
+    needs_runs: whether it cannot be drawn without a run.
+    needs_folders: folders of a request that it cannot be drawn without.
+    drawn_from: its data without runs, in a word or two.
+    note: a remark for readers of the row.
   """
 
   __pydantic_config__ = {"extra": "forbid"}
@@ -127,22 +125,21 @@ class PaperFigure(abc.ABC):
 
   @property
   def stem(self) -> str:
-    """Name within the paper: `f5`, `t4`."""
+    """The name within the paper: `f5`, `t4`."""
     return self.name.partition("_")[2]
 
   @property
   def printed_sets(self) -> Collection[str]:
-    """Data sets of the printed numbers that runs stand beside; none by default."""
+    """Data sets whose printed numbers are shown with runs; none by default."""
     return ()
 
   def parts(self, request: Request) -> list[tuple[PaperFigure, Request]]:
-    """The figure, and one without printed numbers for each board of other data.
+    """Return the figure, and one for each board of other data, with requests.
+
+    Only the first shows printed numbers.
 
     Args:
       request: with boards of any data.
-
-    Returns:
-      Each with what it is drawn from; the first with the printed numbers.
     """
     out: list[tuple[PaperFigure, Request]] = [(self, request)]
     if not self.printed_sets:
@@ -161,7 +158,7 @@ class PaperFigure(abc.ABC):
 
   @property
   def status(self) -> str:
-    """What it needs, in words."""
+    """The data that it needs, in words."""
     tasks = " or ".join(self.tasks if len(self.tasks) < 3 else ["any task"])
     if self.needs_runs:
       return f"needs a RUN of {tasks}"
@@ -171,10 +168,9 @@ class PaperFigure(abc.ABC):
     return self.drawn_from + added
 
   def boards(self, request: Request) -> list[Board]:
-    """The boards of the figure's tasks.
+    """Return the boards of the figure's tasks.
 
-    Printed numbers and those of runs stand in one table or share an axis only
-    where the run's data are those of the paper's protocol.
+    If printed numbers are shown, only boards whose data follow the paper's protocol.
 
     Raises:
       UserError: there is none, and the figure needs one.
@@ -191,10 +187,10 @@ class PaperFigure(abc.ABC):
     return boards
 
   def folders(self, request: Request) -> list[epath.Path]:
-    """The folders that the figure needs.
+    """Return the folders that the figure needs.
 
     Raises:
-      UserError: one was not named, or is none.
+      UserError: one is not named or does not exist.
     """
     named = {name: getattr(request, name) for name in self.needs_folders}
     missing = [name for name, folder in named.items() if folder is None]
@@ -210,31 +206,29 @@ class PaperFigure(abc.ABC):
     return list(named.values())
 
   def unused(self, request: Request) -> list[Board]:
-    """The boards that the figure leaves out: of other tasks."""
+    """Return the boards that the figure does not show: those of other tasks."""
     return [b for b in request.boards if b.task not in self.tasks]
 
   @abc.abstractmethod
   def drawn(self, request: Request) -> Drawn:
-    """The figure or table of a request.
+    """Draw the figure or table.
 
     Raises:
-      UserError: what it is drawn from is not there, in words.
+      UserError: its data are missing.
     """
 
   def draw(self, request: Request, folder: epath.Path) -> list[epath.Path]:
-    """Writes the files: PNG and SVG of figures, Markdown of tables, and a CSV.
-
-    Of `parts` this one alone.
+    """Write PNG and SVG of a figure or Markdown of a table, and a CSV.
 
     Args:
-      request: runs, and what else was asked for.
-      folder: where they go; it is there.
+      request: the figure's data, see `parts`.
+      folder: an existing folder.
 
     Returns:
       The files.
 
     Raises:
-      UserError: what it is drawn from is not there, in words.
+      UserError: the figure's data are missing.
     """
     drawn = self.drawn(request)
     if not drawn.numbers.lines:
@@ -250,7 +244,7 @@ class PaperFigure(abc.ABC):
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class OneSet(PaperFigure):
-  """Of one printed data set, beside which runs over it stand.
+  """A figure of one printed data set, and of runs over it.
 
   Attributes:
     dataset: its name.
@@ -260,7 +254,7 @@ class OneSet(PaperFigure):
 
   @property
   def printed_sets(self) -> Collection[str]:
-    """The figure's."""
+    """The figure's data set."""
     return (self.dataset,)
 
 

@@ -1,4 +1,4 @@
-"""Draws figures one after the other, and says what was left out."""
+"""Draws figures one after the other, and reports what was left out."""
 
 import dataclasses
 from collections.abc import Callable, Sequence
@@ -10,64 +10,64 @@ from robust_tfds import errors
 from robust_tfds.storage import disk
 
 
-def with_runs(
-  asked: base.Request, runs: Sequence[str], say: Callable[[str], None] = print
+def add_runs(
+  request: base.Request, runs: Sequence[str], say: Callable[[str], None] = print
 ) -> base.Request:
-  """What the command asks for, and the numbers of runs.
+  """Return a request with the numbers of runs.
 
   Args:
-    asked: all but the runs.
-    say: takes a line of each run and model that is set aside.
+    request: without runs.
+    runs: their folders.
+    say: receives a line for each run and model that is set aside.
 
   Raises:
-    UserError: a path that is no folder, or nothing is left.
+    UserError: a path is not a folder, or no model is left.
   """
   if not runs:
-    return asked
+    return request
   from eval.compare import runs as runs_lib
   from eval.compare import scores
-  from eval.compare.boards import aside as aside_lib
-  from eval.compare.boards import build
+  from eval.compare.boards import build, exclusions
 
-  aside: list[aside_lib.Aside] = []
-  scored = scores.of_runs(runs_lib.read(runs, aside), aside)
-  for one in aside:
-    say(f"set aside: {one}")
-  aside_lib.check(scored, aside)
+  excluded: list[exclusions.Exclusion] = []
+  scored = scores.score_runs(runs_lib.read(runs, excluded), excluded)
+  for exclusion in excluded:
+    say(f"set aside: {exclusion}")
+  exclusions.check_any_left(scored, excluded)
   boards = build.boards(scored)
-  return dataclasses.replace(asked, boards=boards, scored=scored)
+  return dataclasses.replace(request, boards=boards, scored=scored)
 
 
 def draw(
   figures: Sequence[base.PaperFigure],
-  asked: base.Request,
+  request: base.Request,
   folder: epath.Path,
   say: Callable[[str], None] = print,
 ) -> list[epath.Path]:
-  """Draws every figure; of several, those that cannot be drawn are named.
+  """Draw every figure, and report those that cannot be drawn.
 
-  Runs of other data than a figure's printed numbers have files of their own.
+  Runs of other data than a figure's printed numbers get separate files.
 
   Args:
     figures: in the order in which they are drawn.
-    asked: runs, and what else was asked for.
-    folder: where the files go; made where it is not there.
-    say: takes a line of what happened.
+    request: their data.
+    folder: for the files; created if it is missing.
+    say: receives lines about what happened.
 
   Returns:
     The files.
 
   Raises:
-    UserError: the only figure cannot be drawn, or none of several.
+    UserError: no figure can be drawn.
   """
   files: list[epath.Path] = []
   reasons: dict[str, str] = {}
   with disk.writing(folder):
     folder.mkdir(parents=True, exist_ok=True)
-    parts = [part for figure in figures for part in figure.parts(asked)]
-    for figure, request in parts:
+    parts = [pair for figure in figures for pair in figure.parts(request)]
+    for figure, part in parts:
       try:
-        written = figure.draw(request, folder)
+        written = figure.draw(part, folder)
       except errors.UserError as e:
         if len(parts) == 1:
           raise
@@ -75,8 +75,8 @@ def draw(
         continue
       files += written
       say(f"{figure.name}: {', '.join(p.name for p in written)}")
-      if request.printed:
-        _say_unused(figure, asked, say)
+      if part.printed:
+        _say_unused(figure, request, say)
       else:
         say(f"{figure.name}: of other data than the printed numbers, so apart")
   for name, reason in reasons.items():
@@ -90,12 +90,12 @@ def draw(
 
 
 def _say_unused(
-  figure: base.PaperFigure, asked: base.Request, say: Callable[[str], None]
+  figure: base.PaperFigure, request: base.Request, say: Callable[[str], None]
 ) -> None:
-  """Names the runs that a figure left out, and why."""
+  """Report the runs that a figure left out, and why."""
   unused = {
     entry.run: board.task
-    for board in figure.unused(asked)
+    for board in figure.unused(request)
     for entry in board.runs
   }
   if not unused:

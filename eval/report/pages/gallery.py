@@ -43,14 +43,14 @@ def _embed(line: pictures.Line) -> list[Shown]:
   return out
 
 
-def _add_boxes(whole: Shown, picture: pictures.Picture) -> Shown:
+def _add_boxes(embedded: Shown, picture: pictures.Picture) -> Shown:
   """Return a picture restricted to its view, with its boxes."""
   assert picture.view is not None
   x1, y1, x2, y2 = picture.view
   em = _EM * max(x2 - x1, y2 - y1)
   labels = box_labels.labels(picture.boxes, picture.view, em)
   return dataclasses.replace(
-    whole,
+    embedded,
     view=" ".join(map(str, _sides(picture.view))),
     em=round(em, 2),
     boxes=[(b.kind, *_sides(b.box)) for b in picture.boxes],

@@ -57,7 +57,7 @@ class Figure:
 def write(
   context: Context, reports: Sequence[Report], folder: epath.Path
 ) -> list[epath.Path]:
-  """Write report.html.
+  """Write a run's page, report.html.
 
   Args:
     context: what the page is about.

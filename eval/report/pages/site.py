@@ -29,7 +29,7 @@ def write(
   Args:
     boards: keys of boards, and of all entries, are unique.
     folder: created if it is missing; files of the same names are replaced.
-    excluded: models on no board, as `compare/boards/aside.Aside`.
+    excluded: models on no board, as `compare/boards/exclusions.Exclusion`.
 
   Returns:
     The files; `index.html` is the first.

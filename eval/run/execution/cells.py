@@ -29,7 +29,7 @@ class CellMaker:
   """Reads each source once and computes the missing cells."""
 
   def __init__(self, setup: one_pass.Setup, workdir: Workdir, finish: Finish):
-    """Starts the thread that assembles; compiles nothing yet.
+    """Start the assembling thread; compile nothing yet.
 
     Args:
       setup: models, devices and what is kept of their outputs.
@@ -47,17 +47,17 @@ class CellMaker:
     self._read: tuple[parts_lib.Parts, inputs.Source] | None = None
 
   def __enter__(self) -> CellMaker:
-    """Itself."""
+    """Return this maker."""
     return self
 
   def __exit__(self, *error: Any) -> None:
-    """Waits for the cells that are being assembled."""
+    """Wait for the cells that are being assembled."""
     self._assembler.__exit__(*error)
 
   def run(
     self, cells: Sequence[Cell], missing: Sequence[Cell], source: inputs.Source
   ) -> None:
-    """Makes the cells of one source.
+    """Make the cells of one source.
 
     Args:
       cells: all that the run makes of the source.
@@ -105,8 +105,8 @@ class CellMaker:
       self._assembler.wait()
       hosts.barrier(self._host, f"assembled {missing[0].place}")
 
-  def kept(self, cell: Cell) -> float:
-    """The part of a missing cell that is not made again, if the run is stopped."""
+  def kept_share(self, cell: Cell) -> float:
+    """Return the part of a missing cell that a stopped run keeps."""
     if cell in self._whole or self._read is None:
       return float(cell in self._whole)
     parts, source = self._read
@@ -115,7 +115,7 @@ class CellMaker:
   def _lacking(
     self, parts: parts_lib.Parts, missing: Sequence[Cell], source: inputs.Source
   ) -> list[parts_lib.Lacking]:
-    """What no part holds; all hosts see the same."""
+    """Return what no part holds; all hosts see the same."""
     if self._host.index == 0:
       parts.prepare(missing)
     hosts.barrier(self._host, f"parts {missing[0].place}")
@@ -130,7 +130,7 @@ class CellMaker:
   def _assemble(
     self, parts: parts_lib.Parts, cells: Sequence[Cell], source: inputs.Source
   ) -> None:
-    """Writes cells from parts."""
+    """Write cells from parts."""
     began = time.perf_counter()
     for cell, rows in parts.cells(cells):
       start = time.perf_counter()
@@ -147,7 +147,7 @@ class CellMaker:
         began = now
 
   def _split(self, condition: conditions.Condition, split: str) -> str:
-    """Cells of one name are of the same examples, see `note.Split`.
+    """Return the name of a cell's examples, see `note.Split`.
 
     The authors' files are not all of the same pictures.
     """
@@ -160,7 +160,7 @@ class CellMaker:
 def _check_whole(
   cell: Cell, rows: predictions.Columns, source: inputs.Source
 ) -> None:
-  """Refuses rows that are not of all examples of their set."""
+  """Refuse rows that are not of all examples of their set."""
   count = len(set(rows["example_id"].tolist()))
   if count != source.total:
     raise errors.UserError(

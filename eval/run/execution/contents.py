@@ -37,7 +37,7 @@ class Contents:
   """Hashes of files, remembered in a run's workdir."""
 
   def __init__(self, note: epath.Path):
-    """Reads what an earlier start noted; of a damaged note it says so.
+    """Read what an earlier start noted; of a damaged note it says so.
 
     Args:
       note: file of the workdir; made by `save`.
@@ -46,19 +46,19 @@ class Contents:
     self._known = _read(note)
 
   def sha256(self, source: inputs.Source) -> str:
-    """Over all files of the split that a source reads, in their order."""
+    """Return the sha256 over all files of a source's split, in order."""
     split = source.builder.info.splits[source.split]
     digest = hashlib.sha256()
     for path in split.filepaths:
-      digest.update(self._of_file(os.fspath(path)).encode())
+      digest.update(self._file_sha256(os.fspath(path)).encode())
     return digest.hexdigest()
 
   def save(self) -> None:
-    """Notes the hashes for the next start."""
+    """Note the hashes for the next start."""
     note = {"files": _plain(self._known), "checksum": _checksum(self._known)}
     disk.write_text(self._note, json.dumps(note, sort_keys=True) + "\n")
 
-  def _of_file(self, path: str) -> str:
+  def _file_sha256(self, path: str) -> str:
     state = paths.state(path)
     changed = list(state.changed)
     known = self._known.get(path)
@@ -70,7 +70,7 @@ class Contents:
 
 
 def _read(path: epath.Path) -> dict[str, _File]:
-  """An earlier start's note; nothing where it is damaged, which costs time."""
+  """Return an earlier start's note; nothing if it is damaged."""
   if not disk.exists(path):
     return {}
   try:

@@ -26,7 +26,7 @@ def cells(
   contents: Contents,
   chosen: Sequence[tuple[str, Condition]],
 ) -> list[Cell]:
-  """Cells of a run with their fingerprints.
+  """Return the cells of a run with their fingerprints.
 
   Args:
     data: of the run; what the cells need is prepared.
@@ -34,7 +34,7 @@ def cells(
     contents: hashes of the data's files.
     chosen: (label, condition) of each cell.
   """
-  sources = {condition: data.of(condition) for _, condition in chosen}
+  sources = {condition: data.source(condition) for _, condition in chosen}
   content = {s: contents.sha256(s) for s in dict.fromkeys(sources.values())}
   facts = {
     source: _data_facts(plan, source, content[source]) for source in content
@@ -74,9 +74,9 @@ def _cell(
 
 
 def _data_facts(plan: Plan, source: inputs.Source, content: str) -> DataFacts:
-  """The set that is read, and what is made of it."""
+  """Return the set that is read, and what is made of it."""
   facts = plan.task.config_facts()
-  if shown := plan.data_shown:
+  if shown := plan.data_crop:
     facts["settings"] = {**facts["settings"], cell_facts.SHOWN: shown}
   return DataFacts(
     **facts,
@@ -93,7 +93,7 @@ def _model_facts(plan: Plan, label: str, model: LoadedModel) -> ModelFacts:
   own, entry = model.own, plan.models[label]
   outputs = model.outputs
   return ModelFacts(
-    name=entry.name if label not in plan.given else "",
+    name=entry.name if label not in plan.objects else "",
     weights=model.weights,
     dtype=model.dtype,
     preprocessing=_preprocessing(model),
@@ -111,7 +111,7 @@ def _model_facts(plan: Plan, label: str, model: LoadedModel) -> ModelFacts:
 
 
 def _adapter(plan: Plan, label: str) -> str:
-  """What runs a model: `jax`, of models from elsewhere `traced` or `host`."""
+  """Return what runs a model: `jax`, `traced` or `host` (the foreign ones)."""
   model = plan.model(label)
   if not model.is_external:
     return "jax"
@@ -119,7 +119,7 @@ def _adapter(plan: Plan, label: str) -> str:
 
 
 def _preprocessing(model: LoadedModel) -> dict[str, Any]:
-  """The spec but for what another count of the same network may change.
+  """Return the spec but for what another count of the same network may change.
 
   Its `outputs` are a fact of their own, see `cell_facts.ModelFacts`.
   """
@@ -132,15 +132,15 @@ def _preprocessing(model: LoadedModel) -> dict[str, Any]:
   return plain
 
 
-def check_finished(workdir: Workdir, listed: list[Cell]) -> None:
-  """Refuses a workdir whose cells were made from something else.
+def check_finished(workdir: Workdir, cells: list[Cell]) -> None:
+  """Refuse a workdir whose cells were made from something else.
 
   Raises:
     UserError: names the first of them.
   """
   stale_cells = [
     f"{cell.model} {cell.condition.config}"
-    for cell in listed
+    for cell in cells
     if workdir.done(cell) and workdir.note(cell).fingerprint != cell.fingerprint
   ]
   if stale_cells:

@@ -68,7 +68,7 @@ class Setup:
     stages: where the time goes.
     progress: what is printed.
     block_nbytes: decoded pixels of a block; two are in memory at most.
-    wanted: ids of examples whose pixels, as models see them, `note` is told.
+    shown_ids: ids of examples whose pixels, as models see them, `note` is told.
     note: takes a condition, an id and uint8 `[H, W, 3]` or `[T, H, W, 3]`.
   """
 
@@ -79,7 +79,7 @@ class Setup:
   stages: timing.Stages
   progress: Progress
   block_nbytes: int
-  wanted: Collection[str] = ()
+  shown_ids: Collection[str] = ()
   note: Callable[[Condition, str, np.ndarray], None] | None = None
 
   @contextlib.contextmanager
@@ -103,7 +103,7 @@ class Setup:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Shown:
+class _PlacedBatch:
   """A batch on the devices; its pixels on the host are given up.
 
   Attributes:
@@ -136,7 +136,7 @@ class Pass:
     cells: Sequence[Cell],
     source: inputs.Source,
   ):
-    """Compiles nothing yet.
+    """Compile nothing yet.
 
     Args:
       parts: where the outputs go.
@@ -157,7 +157,7 @@ class Pass:
     self._reader = self._task.reader(source, list(self._by_condition), specs)
     self._free = threading.Semaphore(IN_FLIGHT * len(specs))
     self._shapes: set[tuple[int, ...]] = set()
-    self._wanted = frozenset(setup.wanted)
+    self._shown_ids = frozenset(setup.shown_ids)
     self._over = threading.Event()
     # Hosts do not know when a batch of another needs room.
     self._alone = self._host.count == 1
@@ -166,7 +166,7 @@ class Pass:
     self._finished: Callable[[Sequence[Cell]], None] | None = None
 
   def run(self, finished: Callable[[Sequence[Cell]], None]) -> None:
-    """Writes the parts of what is lacking.
+    """Write the parts of what is lacking.
 
     Args:
       finished: is told by a thread of cells of which all parts are there, where
@@ -185,7 +185,7 @@ class Pass:
         self._setup, self._free, steps, fetcher, writer, self._write
       )
       try:
-        with stopping.at_stop(fetch.keep):
+        with stopping.when_stopped(fetch.keep):
           self._show_all(steps, fetch, ahead)
           fetcher.wait()
           writer.wait()
@@ -216,9 +216,9 @@ class Pass:
   def _show_all(
     self, steps: blocks.Blocks, fetch: _Fetch, ahead: worker.Worker
   ) -> None:
-    """All steps: the first condition as they come, then the others in waves."""
+    """Show all steps: the first condition at once, the others in waves."""
     first, *others = self._by_condition
-    wave: list[_Shown] = []
+    wave: list[_PlacedBatch] = []
     for number, step in enumerate(steps):
       if step.batch is not None:
         wave.append(self._put(number, step, step.batch, ahead))
@@ -234,27 +234,27 @@ class Pass:
         fetch.later(fetch.end_block)
         self._stages.watch()
 
-  def _is_full(self, wave: Sequence[_Shown]) -> bool:
+  def _is_full(self, wave: Sequence[_PlacedBatch]) -> bool:
     if not self._waves:
       return True
-    held = sum(one.nbytes for one in wave)
+    held = sum(placed.nbytes for placed in wave)
     return held >= self._setup.block_nbytes
 
   def _finishes(self, block: blocks.Range) -> bool:
-    """Whether cells become whole in this block, one after another."""
+    """Return whether cells become whole in this block, one after another."""
     return self._waves and block[1] == self._lacking[-1][0][1]
 
-  def _write(self, some: _Some, examples: parts_lib.Batches) -> None:
-    """The writing thread's: a part, and whose cells are whole by it."""
+  def _write(self, part: _PendingPart, examples: parts_lib.Batches) -> None:
+    """Write a part and report the cells it completes; in the writing thread."""
     start = time.perf_counter()
-    self._parts.write(some.block, some.count, examples, some.outputs)
+    self._parts.write(part.block, part.count, examples, part.outputs)
     self._stages.add("write", time.perf_counter() - start)
-    if some.count and self._finishes(some.block):
+    if part.count and self._finishes(part.block):
       of_pass = itertools.chain(*self._by_condition.values())
-      self._tell(some.outputs or of_pass)  # none: batches were counted late
+      self._tell(part.outputs or of_pass)  # none: batches were counted late
 
   def _tell(self, cells: Iterable[Cell]) -> None:
-    """Tells of those cells that are whole."""
+    """Report those cells that are whole."""
     share = self._source.share
     whole = [c for c in cells if self._parts.is_whole(c, share)]
     if whole and self._finished:
@@ -266,8 +266,8 @@ class Pass:
     step: blocks.Step,
     batch: inputs.Batch,
     ahead: worker.Worker,
-  ) -> _Shown:
-    """One batch onto the devices; programs of a new shape are compiled ahead."""
+  ) -> _PlacedBatch:
+    """Put a batch onto the devices; compile programs of new shapes ahead."""
     batch = self._same_canvas(batch)
     if new := batch.image.shape not in self._shapes:
       self._shapes.add(batch.image.shape)
@@ -276,7 +276,7 @@ class Pass:
       if shapes is not None:
         of_labels = devices.batch_shape(batch.label, self._mesh)
         ahead.do(functools.partial(self._compile_ahead, shapes, of_labels))
-    return _Shown(
+    return _PlacedBatch(
       dataclasses.replace(step, batch=None),
       dataclasses.replace(batch, image=np.zeros(0, np.uint8)),
       self._show.put(batch),
@@ -288,12 +288,12 @@ class Pass:
 
   def _show_wave(
     self,
-    wave: Sequence[_Shown],
-    listed: Sequence[Condition],
+    wave: Sequence[_PlacedBatch],
+    conditions: Sequence[Condition],
     fetch: _Fetch,
     finishes: bool = False,
   ) -> None:
-    """Batches under some conditions.
+    """Show batches under some conditions.
 
     Args:
       fetch: what comes back.
@@ -301,19 +301,19 @@ class Pass:
     """
     if finishes:
       fetch.later(fetch.end_condition)  # the first one
-    for condition in listed:
-      for one in wave:
-        cells = self._cells(one.step, condition)
+    for condition in conditions:
+      for placed in wave:
+        cells = self._cells(placed.step, condition)
         begin = time.perf_counter()
         if cells:
-          self._give(one, condition, cells, fetch)
-        if one.new:
+          self._give(placed, condition, cells, fetch)
+        if placed.new:
           self._progress.compiled(time.perf_counter() - begin)
       if finishes:
         fetch.later(fetch.end_condition)
 
   def _cells(self, step: blocks.Step, condition: Condition) -> list[Cell]:
-    """Cells of a condition that lack a batch."""
+    """Return the cells of a condition that lack a batch."""
     block, made = self._made
     if block != step.block:  # before anything of it is written
       (those,) = (
@@ -329,14 +329,14 @@ class Pass:
 
   def _give(
     self,
-    one: _Shown,
+    placed: _PlacedBatch,
     condition: Condition,
     cells: Sequence[Cell],
     fetch: _Fetch,
   ) -> None:
-    """One batch under a condition to its models."""
-    reduce, batch = self._task.reducer(condition), one.batch
-    if one.timed:
+    """Show one batch under a condition to its models."""
+    reduce, batch = self._task.reducer(condition), placed.batch
+    if placed.timed:
       fetch.fetcher.wait()
     start, seen = time.perf_counter(), None
     for cell in cells:
@@ -345,29 +345,29 @@ class Pass:
       model = self._loaded[cell.model]
       with self._setup.explained(cell, batch):
         if seen is None or self._task.per_model:
-          seen = self._show.see(one.placed, condition, model.spec)
-          if not self._wanted.isdisjoint(batch.example_id):
+          seen = self._show.see(placed.placed, condition, model.spec)
+          if not self._shown_ids.isdisjoint(batch.example_id):
             fetch.later(fetch.pictures, condition, batch, seen[0])
-          if one.timed:
+          if placed.timed:
             start = self._time("corrupt", start, seen[0], seen[0])
         outputs = model.predictor(
-          seen[0], one.labels, reduce, seen[1], int(batch.mask.sum())
+          seen[0], placed.labels, reduce, seen[1], int(batch.mask.sum())
         )
-        if one.timed:
+        if placed.timed:
           start = self._time(f"infer {cell.model}", start, outputs, seen[0])
-      self._stages.given()
-      if one.new:
+      self._stages.count_given()
+      if placed.new:
         self._stages.add("compile", time.perf_counter() - begin)
       self._stages.images += self._count(seen[0])
-      fetch.later(fetch.outputs, cell, one, outputs)
+      fetch.later(fetch.outputs, cell, placed, outputs)
 
   def _wait_for_room(self, fetcher: worker.Worker) -> None:
-    """Until few enough batches are on the devices, or fetching failed."""
+    """Wait until few enough batches are on the devices, or fetching failed."""
     while not self._free.acquire(timeout=0.2):
       fetcher.check()
 
   def _compile_ahead(self, shapes: Any, labels: Any) -> None:
-    """All programs that a batch of these shapes needs, in the order of use."""
+    """Compile all programs for a batch of these shapes, in order of use."""
     # What goes wrong here goes wrong again, and is said, where it is used.
     with contextlib.suppress(Exception):
       for condition, cells in self._by_condition.items():
@@ -380,20 +380,20 @@ class Pass:
           model.predictor(images, labels, reduce, sizes)
 
   def _count(self, images: jax.Array) -> int:
-    """Images of a batch, of this host."""
+    """Return the number of images of this host in a batch."""
     return math.prod(images.shape[:-3]) // self._host.count
 
   def _time(
     self, stage: str, start: float, outputs: Any, images: jax.Array
   ) -> float:
-    """Waits for the devices and notes the seconds an image; gives the time."""
+    """Wait for the devices and add the seconds an image; return the time."""
     jax.block_until_ready(outputs)
     now = time.perf_counter()
     self._stages.add(stage, (now - start) / self._count(images))
     return now
 
   def _same_canvas(self, batch: inputs.Batch) -> inputs.Batch:
-    """The batch on a canvas that fits the batches of all hosts."""
+    """Return the batch on a canvas that fits the batches of all hosts."""
     if self._host.count == 1 or not batch.any_size:
       return batch
     from jax.experimental import multihost_utils
@@ -401,11 +401,11 @@ class Pass:
     shape = np.array(batch.image.shape[1:3])
     largest = multihost_utils.process_allgather(shape).max(axis=0)
     height, width = largest.tolist()
-    return inputs.on_larger_canvas(batch, (height, width))
+    return inputs.enlarge_canvas(batch, (height, width))
 
 
 @dataclasses.dataclass
-class _Some:
+class _PendingPart:
   """What came back of a block since a part was written.
 
   Attributes:
@@ -433,9 +433,9 @@ class _Fetch:
     steps: blocks.Blocks,
     fetcher: worker.Worker,
     writer: worker.Worker,
-    write: Callable[[_Some, parts_lib.Batches], None],
+    write: Callable[[_PendingPart, parts_lib.Batches], None],
   ):
-    """Writes nothing yet.
+    """Write nothing yet.
 
     Args:
       free: room on the devices, given back for every batch that was fetched.
@@ -445,26 +445,29 @@ class _Fetch:
     self._free, self._steps = free, steps
     self.fetcher, self._writer, self._write_part = fetcher, writer, write
     self._examples: dict[int, predictions.Columns] = {}  # of the block
-    self._some: _Some | None = None
+    self._pending: _PendingPart | None = None
     self._is_counted = False  # in a part of the block
     self._written_at = time.monotonic()
     # What the writer has not begun, oldest first.
-    self._waiting: collections.deque[tuple[_Some, parts_lib.Batches]]
+    self._waiting: collections.deque[tuple[_PendingPart, parts_lib.Batches]]
     self._waiting = collections.deque()
     self._adding, self._writing = threading.Lock(), threading.Lock()
 
   def later(self, do: Callable[..., None], *args: Any) -> None:
-    """Gives the thread a job."""
+    """Give the thread a job."""
     self.fetcher.do(functools.partial(do, *args))
 
   def outputs(
-    self, cell: Cell, one: _Shown, outputs: packing.Outputs | on_host.Outputs
+    self,
+    cell: Cell,
+    placed: _PlacedBatch,
+    outputs: packing.Outputs | on_host.Outputs,
   ) -> None:
-    """Waits for the outputs of a batch and keeps what the task says."""
-    step, batch = one.step, one.batch
+    """Wait for the outputs of a batch and keep what the task says."""
+    step, batch = placed.step, placed.batch
     with self._setup.explained(cell, batch):
       fetched = outputs.fetch()
-    self._stages.fetched()
+    self._stages.count_fetched()
     self._free.release()
     _check_finite(cell, batch, fetched.pop("finite"))
     ids = [i for i, valid in zip(batch.example_id, batch.mask) if valid]
@@ -474,10 +477,10 @@ class _Fetch:
     with self._adding:
       if step.number not in self._examples:
         self._examples[step.number] = self._task.example_columns(batch)
-      some = self._some = self._some or _Some(step.block)
-      some.outputs.setdefault(cell, {})[step.number] = columns
-      some.nbytes += packed.nbytes(columns)
-    if some.nbytes > _PART_BYTES:
+      part = self._pending = self._pending or _PendingPart(step.block)
+      part.outputs.setdefault(cell, {})[step.number] = columns
+      part.nbytes += packed.nbytes(columns)
+    if part.nbytes > _PART_BYTES:
       self._write_soon()
     self._write_after(_PART_S)
     images = int(batch.mask.sum()) * self._task.images_per_example(
@@ -488,35 +491,35 @@ class _Fetch:
   def pictures(
     self, condition: Condition, batch: inputs.Batch, images: jax.Array
   ) -> None:
-    """Tells what models see of the wanted examples of a batch."""
+    """Tell what models see of the examples that reports show."""
     note, rows = self._setup.note, devices.local_rows(images)
     whole = batch.any_size and self._task.sized
     for name, image, (height, width) in zip(batch.example_id, rows, batch.size):
-      if note and name in self._setup.wanted:
+      if note and name in self._setup.shown_ids:
         note(condition, name, image[:height, :width] if whole else image)
 
   def end_batch(self, step: blocks.Step) -> None:
-    """All outputs of a batch are there: its pixels are not needed any more."""
+    """Release a batch's pixels: all its outputs are there."""
     self._steps.release(step)
 
   def all_read(self, step: blocks.Step) -> None:
-    """The block's batches are counted."""
+    """Note how many batches the block has."""
     with self._adding:
-      self._some = self._some or _Some(step.block)
-      self._some.count = step.number
+      self._pending = self._pending or _PendingPart(step.block)
+      self._pending.count = step.number
 
   def end_condition(self) -> None:
-    """Cells may be whole."""
+    """Write a part if cells may be whole by it."""
     self._write_after(_CELLS_S)
 
   def end_block(self) -> None:
-    """The block's last rows."""
+    """Write the block's last rows."""
     self._write_soon()
     with self._adding:
-      self._examples, self._some, self._is_counted = {}, None, False
+      self._examples, self._pending, self._is_counted = {}, None, False
 
   def keep(self) -> None:
-    """Writes what came back, whatever the threads do: the run is stopped."""
+    """Write what came back, whatever the threads do: the run is stopped."""
     with contextlib.suppress(disk.DiskError, errors.UserError):
       self._hand_over()
       while self._waiting:
@@ -531,22 +534,22 @@ class _Fetch:
       self._writer.do(self._write)
 
   def _hand_over(self) -> bool:
-    """What came back is the writer's; whether there is anything."""
+    """Hand over what came back; return whether there is anything."""
     with self._adding:
       self._written_at = time.monotonic()
-      some = self._some
-      if some is None or not some.outputs and self._is_counted:
+      part = self._pending
+      if part is None or not part.outputs and self._is_counted:
         return False
-      if not some.outputs and not some.count:
+      if not part.outputs and not part.count:
         return False
-      self._some = _Some(some.block, some.count)
-      self._is_counted = some.count > 0
-      numbers = {n for each in some.outputs.values() for n in each}
-      self._waiting.append((some, {n: self._examples[n] for n in numbers}))
+      self._pending = _PendingPart(part.block, part.count)
+      self._is_counted = part.count > 0
+      numbers = {n for each in part.outputs.values() for n in each}
+      self._waiting.append((part, {n: self._examples[n] for n in numbers}))
       return True
 
   def _write(self) -> None:
-    """The writing thread's: the oldest that waits, if nobody wrote it."""
+    """Write the oldest waiting part, in the writing thread."""
     with self._writing:
       if self._waiting:
         self._write_part(*self._waiting.popleft())

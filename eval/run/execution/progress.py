@@ -13,7 +13,7 @@ from robust_tfds import durations
 
 
 def say(text: str) -> None:
-  """Prints a line, now."""
+  """Print a line, now."""
   print(text, flush=True)
 
 
@@ -21,15 +21,15 @@ class _Part:
   """Work of one kind: how much there is, and how much of it is done."""
 
   def __init__(self) -> None:
-    """Begins with no work."""
+    """Begin with no work."""
     self._all = self._done = 0
 
   def more(self, count: int) -> None:
-    """Adds items to be done; a negative count takes some away."""
+    """Add items to be done; a negative count takes some away."""
     self._all += count
 
   def did(self, count: int) -> None:
-    """Counts items that are done."""
+    """Count items that are done."""
     self._done += count
 
   def left_s(self, took_s: float) -> float | None:
@@ -63,7 +63,7 @@ class Progress:
     quiet: bool = False,
     every_s: float = 5.0,
   ):
-    """Starts the clock.
+    """Start the clock.
 
     Args:
       cells: cells of the whole run.
@@ -89,7 +89,7 @@ class Progress:
       self._bar = _Bar(self._stream)
 
   def __enter__(self) -> Progress:
-    """Itself."""
+    """Return this progress."""
     return self
 
   def __exit__(
@@ -98,36 +98,36 @@ class Progress:
     error: BaseException | None,
     trace: TracebackType | None,
   ) -> None:
-    """Takes the bar away."""
+    """Take the bar away."""
     self.close()
 
   def close(self) -> None:
-    """Takes the bar away; lines that follow are plain."""
+    """Take the bar away; lines that follow are plain."""
     with self._lock:
       bar, self._bar = self._bar, None
       if bar:
         bar.close()
 
   def less(self, images: int) -> None:
-    """Says that some of the work was done by an earlier start."""
+    """Say that some of the work was done by an earlier start."""
     self._work -= images
     self._showing.more(-images)
 
   def programs(self, count: int) -> None:
-    """Says how many programs will be used for the first time."""
+    """Say how many programs will be used for the first time."""
     with self._lock:
       self._firsts.more(count)
       if self._began is None:
         self._began = time.perf_counter()
 
   def compiled(self, seconds: float) -> None:
-    """Says that a program was used for the first time, which took so long."""
+    """Say that a program was used for the first time, which took so long."""
     with self._lock:
       self._firsts.did(1)
       self._compiling_s += seconds
 
   def images(self, count: int, what: str) -> None:
-    """Counts images that went through a model; says it now and then."""
+    """Count images that went through a model; report it now and then."""
     with self._lock:
       self._images += count
       self._showing.did(count)
@@ -137,7 +137,7 @@ class Progress:
         self._line(f"{what} ...")
 
   def cells(self, count: int, what: str, seconds: float = 0.0) -> None:
-    """Counts finished cells, which took so long, and prints their line."""
+    """Count finished cells, which took so long, and print their line."""
     with self._lock:
       self._done += count
       self._assembled += count
@@ -145,14 +145,14 @@ class Progress:
       self._line(what)
 
   def note(self, text: str) -> None:
-    """Prints a line of its own."""
+    """Print a line of its own."""
     if self._bar:
       self._bar.note(text)
     elif not self._quiet:
       print(text, file=self._stream, flush=True)
 
   def left_s(self) -> float | None:
-    """Seconds that the rest will take; None: nothing is known yet."""
+    """Return seconds that the rest will take; None: nothing is known yet."""
     cells_s = (self._cells - self._done) * self._assembling_s
     seconds = cells_s / max(self._assembled, 1)
     if self._work <= self._images:
@@ -171,7 +171,7 @@ class Progress:
     self.note(f"{self._state()}  {what}")
 
   def _state(self) -> str:
-    """Cells, images per second, time: gone and left."""
+    """Return cells, images per second, and time elapsed and left, in words."""
     elapsed = time.perf_counter() - self._start
     left = self.left_s()
     eta = "?" if left is None else durations.text(left)
@@ -187,7 +187,7 @@ class _Bar:
   """A live bar of the work on a terminal, under the lines."""
 
   def __init__(self, stream: TextIO):
-    """Draws it."""
+    """Draw the bar."""
     from rich import console, progress
 
     self._progress = progress.Progress(
@@ -201,17 +201,17 @@ class _Bar:
     self._progress.start()
 
   def show(self, work: int, images: int, text: str) -> None:
-    """How many images of the work there are, and a text."""
+    """Show how many images of the work are done, and a text."""
     self._progress.update(
       self._task, total=work, completed=images, description=text
     )
 
   def note(self, text: str) -> None:
-    """A line above the bar."""
+    """Print a line above the bar."""
     self._progress.console.print(
       text, markup=False, highlight=False, soft_wrap=True
     )
 
   def close(self) -> None:
-    """Takes it away; the cursor is there again."""
+    """Remove the bar and show the cursor."""
     self._progress.stop()

@@ -13,7 +13,7 @@ from eval.run.spec import Model
 
 
 def repair(workdir: Workdir, models: Mapping[str, Model]) -> None:
-  """Moves aside what is damaged: config.json, truth, trained models, cells.
+  """Move aside what is damaged: config.json, truth, trained models, cells.
 
   What is of another config, other data or other weights is not damaged: the run
   refuses it as ever.
@@ -31,7 +31,7 @@ def repair(workdir: Workdir, models: Mapping[str, Model]) -> None:
 def _damaged(
   workdir: Workdir, models: Mapping[str, Model]
 ) -> Iterator[tuple[epath.Path, str]]:
-  """Paths of a workdir and what is wrong with them.
+  """Yield the damaged paths of a workdir and what is wrong with them.
 
   Each is moved before the next is asked for: the ground truth and its checksum
   are two files.
@@ -52,7 +52,7 @@ def _damaged(
 
 
 def _damage(check: Callable[[], object]) -> damage.DamagedError | None:
-  """What a check refuses."""
+  """Return what a check refuses."""
   try:
     check()
   except damage.DamagedError as e:

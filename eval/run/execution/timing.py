@@ -1,4 +1,4 @@
-"""Where a run's time went: compiling, reading, corrupting, the models, writing."""
+"""The time of a run by stage: compiling, reading, corrupting, models, writing."""
 
 import collections
 import statistics
@@ -17,7 +17,7 @@ class Stages:
   """
 
   def __init__(self) -> None:
-    """Nothing measured yet."""
+    """Start without measurements."""
     self._seconds: dict[str, list[float]] = collections.defaultdict(list)
     self._lock = threading.Lock()
     self._given = self._fetched = 0  # batches' outputs
@@ -27,18 +27,18 @@ class Stages:
     self.images = 0
 
   def add(self, stage: str, seconds: float) -> None:
-    """One measurement; per image for `corrupt` and `infer ...`."""
+    """Add a measurement; per image for `corrupt` and `infer ...`."""
     with self._lock:
       self._seconds[stage].append(seconds)
 
   def watch(self) -> None:
-    """Idle devices count from now on: the first block is over."""
+    """Start counting idle devices: the first block is over."""
     with self._lock:
       if not self._busy_from:
         self._busy_from = self._ready_at = time.perf_counter()
 
-  def given(self) -> None:
-    """The devices were given work whose outputs will be fetched."""
+  def count_given(self) -> None:
+    """Note that the devices got work whose outputs will be fetched."""
     with self._lock:
       if self._busy_from:
         self._watched += 1
@@ -46,8 +46,8 @@ class Stages:
           self._idle_s += time.perf_counter() - self._ready_at
       self._given += 1
 
-  def fetched(self) -> None:
-    """Outputs of the oldest work are there."""
+  def count_fetched(self) -> None:
+    """Note that the outputs of the oldest work are there."""
     with self._lock:
       self._fetched += 1
       self._ready_at = time.perf_counter()
@@ -55,7 +55,7 @@ class Stages:
   def summary(
     self, decoded: Mapping[str, tuple[int, int]]
   ) -> dict[str, float | dict[str, float]]:
-    """Numbers of the whole run, by name.
+    """Return numbers of the whole run, by name.
 
     Args:
       decoded: set -> how many examples were decoded, how many there are.

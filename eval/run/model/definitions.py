@@ -50,18 +50,18 @@ class Definition:
 
 def define(
   entries: Mapping[str, spec_lib.Model],
-  given: Mapping[str, ModelObject],
+  objects: Mapping[str, ModelObject],
   kind: base.ModelKind,
   of_function: OfFunction | None = None,
   lacks: list[missing.Lack] | None = None,
   *,
   fetch: bool = True,
 ) -> dict[str, Definition]:
-  """Label -> definition.
+  """Return label -> definition.
 
   Args:
     entries: label -> the model's part of the config.
-    given: of those labels that are no names.
+    objects: label -> the model object, of models that are not named.
     kind: what the task needs.
     of_function: makes a model of a plain function; None: it is refused.
     lacks: gets the checkpoints that are not there; None: they are refused.
@@ -74,7 +74,7 @@ def define(
   """
   return {
     label: _define(
-      label, entry, given.get(label), kind, of_function, lacks, fetch
+      label, entry, objects.get(label), kind, of_function, lacks, fetch
     )
     for label, entry in entries.items()
   }
@@ -83,7 +83,7 @@ def define(
 def _define(
   label: str,
   entry: spec_lib.Model,
-  given: ModelObject | None,
+  model_object: ModelObject | None,
   kind: base.ModelKind,
   of_function: OfFunction | None,
   lacks: list[missing.Lack] | None,
@@ -91,9 +91,9 @@ def _define(
 ) -> Definition:
   _check_sides(label, entry, kind)
   stated = entry
-  entry = entry if given else training_data.as_trained(entry)
-  of_timm = functools.partial(_of_timm, label, entry, lacks, fetch)
-  model = _model(label, entry, given, kind, of_function, of_timm)
+  entry = entry if model_object else training_data.as_trained(entry)
+  of_timm = functools.partial(_timm_network, label, entry, lacks, fetch)
+  model = _model(label, entry, model_object, kind, of_function, of_timm)
   notes = [model.route] if model.route else []
   if entry.name != stated.name:
     notes.append(f"{entry.name}: as {entry.checkpoint} was trained")
@@ -113,12 +113,12 @@ def _define(
       model = model.with_fields(checkpoint.declared.fields)
       notes.append(_words(checkpoint))
     notes += checkpoint.notes
-  model = _with_fields(label, entry, model)
+  model = _set_fields(label, entry, model)
   return Definition(model, checkpoint, tuple(notes))
 
 
-def _with_fields(label: str, entry: spec_lib.Model, model: Model) -> Model:
-  """With what the config says of its spec."""
+def _set_fields(label: str, entry: spec_lib.Model, model: Model) -> Model:
+  """Return a model with the spec fields that the config sets."""
   fields = {**_sides(entry), **entry.spec}
   try:
     return model.with_fields(fields) if fields else model
@@ -129,15 +129,15 @@ def _with_fields(label: str, entry: spec_lib.Model, model: Model) -> Model:
 def _model(
   label: str,
   entry: spec_lib.Model,
-  given: ModelObject | None,
+  model_object: ModelObject | None,
   kind: base.ModelKind,
   of_function: OfFunction | None,
   of_timm: OfTimm,
 ) -> Model:
-  """As it is by itself."""
+  """Return a model before checkpoint and config change its spec."""
   if of_function:
     of_function = functools.partial(of_function, classes=entry.classes)
-  if given is None:
+  if model_object is None:
     return models.get(
       entry.name,
       num_classes=_num_classes(label, entry),
@@ -146,15 +146,15 @@ def _model(
       of_function=of_function,
       of_timm=of_timm,
     )
-  if given.model.kind != kind:
+  if model_object.model.kind != kind:
     raise errors.UserError(
-      f"{label} is a model of kind {given.model.kind}, expected {kind}: the"
+      f"{label} is a model of kind {model_object.model.kind}, expected {kind}: the"
       " task needs another kind of answers. The class of its spec says the kind."
     )
-  return given.model
+  return model_object.model
 
 
-def _of_timm(
+def _timm_network(
   label: str,
   entry: spec_lib.Model,
   lacks: list[missing.Lack] | None,
@@ -162,7 +162,7 @@ def _of_timm(
   name: str,
   num_classes: int | None,
 ) -> Model:
-  """A network of timm; with random weights where they lack or are fetched later."""
+  """Return a network of timm; its weights are random if they are missing."""
 
   def weights(published: str) -> sources.Located | None:
     checkpoint = entry.checkpoint or published
@@ -170,18 +170,18 @@ def _of_timm(
       return None
     with missing.collected(lacks):
       if not checkpoint:
-        raise without_weights(label, entry, "timm names no place of any.")
+        raise missing_weights_error(label, entry, "timm names no place of any.")
       try:
         return sources.locate(checkpoint)
       except FileNotFoundError as e:
-        raise without_weights(label, entry, str(e)) from e
+        raise missing_weights_error(label, entry, str(e)) from e
     return None
 
   return timm_networks.build(name, num_classes, weights)
 
 
 def _num_classes(label: str, entry: spec_lib.Model) -> int | None:
-  """Of a model's head; None: the published one.
+  """Return the classes of a model's head; None for the published one.
 
   Raises:
     UserError: `num_classes` and `spec.num_classes` differ.
@@ -194,7 +194,7 @@ def _num_classes(label: str, entry: spec_lib.Model) -> int | None:
       " set one of them."
     )
   if not (stated or in_spec):
-    disclosed = training_data.of_training(entry)
+    disclosed = training_data.read_disclosure(entry)
     return len(disclosed.classes) if disclosed else None
   return stated or in_spec
 
@@ -202,7 +202,7 @@ def _num_classes(label: str, entry: spec_lib.Model) -> int | None:
 def _checkpoint(
   label: str, entry: spec_lib.Model, model: Model
 ) -> match.Loaded:
-  """The weights of a model of the catalogue.
+  """Return the weights of a model of the catalogue.
 
   Raises:
     UserError: see `define`.
@@ -217,17 +217,17 @@ def _checkpoint(
       weights=entry.spec.get("weights") or "",
     )
   except FileNotFoundError as e:
-    raise without_weights(label, entry, str(e)) from e
+    raise missing_weights_error(label, entry, str(e)) from e
   stated = set(entry.spec) & {"weights", *preprocessing.FIELDS}
   if loaded.declared.doubt and not stated and _is_as_published(model):
     raise errors.UserError(f"Model {label}: {loaded.declared.doubt}")
   return loaded
 
 
-def without_weights(
+def missing_weights_error(
   label: str, entry: spec_lib.Model, fault: str
 ) -> missing.MissingError:
-  """That a model's weights are not here, with the checkpoints that are known."""
+  """Return the error of missing weights, with the known checkpoints."""
   rows = known.for_model(entry.name)[:_LISTED]
   name = rows[0].name if rows else "FILE"
   kinds = "one of these, which is fetched, or a file" if rows else "a file"
@@ -246,7 +246,7 @@ def without_weights(
 
 
 def _as_known(checkpoint: str | os.PathLike[str], model: Model) -> Model:
-  """As the table of checkpoints says that its pictures are prepared."""
+  """Return a model that prepares pictures as the checkpoint table says."""
   row = known.named(os.fspath(checkpoint))
   if row is None or not row.spec_fields or not _is_as_published(model):
     return model
@@ -254,13 +254,13 @@ def _as_known(checkpoint: str | os.PathLike[str], model: Model) -> Model:
 
 
 def _side(model: Model, spec: Mapping[str, Any]) -> int | None:
-  """The side that a config asks for, where variables depend on it."""
+  """Return the side that a config asks for, where variables depend on it."""
   sized = isinstance(model, NetworkModel) and model.family.sized
   return spec.get("input_px") if sized else None
 
 
 def _is_as_published(model: Model) -> bool:
-  """Whether nobody changed how a model of the catalogue prepares pictures."""
+  """Return whether a catalogue model's preprocessing is unchanged."""
   own = models.get(model.name).spec
   differ = preprocessing.differences(own, dataclasses.asdict(model.spec))
   return not differ
@@ -272,7 +272,7 @@ def _words(checkpoint: match.Loaded) -> str:
 
 
 def _sides(entry: spec_lib.Model) -> dict[str, int]:
-  """The resize rule of a detector, where the config has one."""
+  """Return the resize rule of a detector, where the config has one."""
   sides = {"short_px": entry.short_px, "long_px": entry.long_px}
   return {name: side for name, side in sides.items() if side is not None}
 

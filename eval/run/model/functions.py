@@ -8,7 +8,7 @@ import numpy as np
 
 from eval.run.model import output_classes, train_mode
 from models import adapters
-from models.detection.detector import DetectorSpec
+from models.detection.spec import DetectorSpec
 from models.model import Model
 from models.spec import Kind, ModelSpec, Spec
 from models.video.spec import VideoSpec
@@ -36,7 +36,7 @@ def model(
   classes: Any = None,
   label: str = "",
 ) -> Model:
-  """A plain function as a model on the host.
+  """Return a plain function as a model on the host.
 
   Args:
     function: as `models.adapters.on_host` takes it.
@@ -105,7 +105,7 @@ def _spec(kind: Kind, classes: int, side_px: int) -> ModelSpec:
 
 
 def _name(function: Callable[..., Any]) -> str:
-  """What tables call a function."""
+  """Return what tables call a function."""
   if inspect.isfunction(function) or inspect.ismethod(function):
     return function.__name__.strip("<>")
   return type(function).__name__
@@ -114,7 +114,7 @@ def _name(function: Callable[..., Any]) -> str:
 def _answered(
   function: Callable[..., Any], side_px: int, counts: Sequence[int] = ()
 ) -> int:
-  """How many classes a function answers with, one of some counts; none: any."""
+  """Return how many classes a function answers with; refuse other counts."""
   rng = np.random.default_rng(0)
   pictures = rng.integers(0, 256, (2, side_px, side_px, 3), np.uint8)
   try:
@@ -134,7 +134,7 @@ def _answered(
 
 
 def _named(classes: Any) -> int:
-  """How many outputs are named, where no answer tells before videos are read."""
+  """Return how many outputs are named."""
   if isinstance(classes, str):
     classes = reading.line_list(paths.parse(classes, "classes"))
   if all(isinstance(each, str) for each in classes):

@@ -15,7 +15,7 @@ import jax
 from etils import epath
 
 from eval.cells import provenance
-from eval.run.execution import kept, progress
+from eval.run.execution import progress, run_cache
 from eval.run.model import trained
 from models import weights_file
 from robust_tfds import datasets, errors, kept_programs
@@ -28,7 +28,7 @@ _MOST = 32  # files; those of older code go first
 def load_or_train(
   model: Any, recipe: Any, folder: epath.Path, *, data_dir: str
 ) -> Any:
-  """As `trained.load_or_train`, which need not train what an earlier run did.
+  """Return trained weights, from an earlier run if it trained the same.
 
   Args:
     model: from `models.get`.
@@ -54,7 +54,7 @@ def load_or_train(
 
 
 def _may_be_kept(recipe: Any) -> bool:
-  """Whether they are of one process, and of data that code alone draws."""
+  """Return whether one process trains, on data that only code draws."""
   name = recipe.dataset
   ours = name in datasets.names()
   kind = datasets.builder_class(name) if ours else object
@@ -64,7 +64,7 @@ def _may_be_kept(recipe: Any) -> bool:
 def _take(
   model: Any, recipe: Any, folder: epath.Path, file: pathlib.Path
 ) -> None:
-  """Hands kept weights to a run; removes them where they are damaged."""
+  """Hand kept weights to a run; remove them if they are damaged."""
   try:
     variables = weights_file.read(
       epath.Path(file), file.stem.rpartition("-")[2]
@@ -80,7 +80,7 @@ def _take(
 
 
 def _keep(file: pathlib.Path, variables: Any) -> None:
-  """Writes weights, if that folder has room; the oldest go."""
+  """Write weights, if that folder has room; the oldest go."""
   with contextlib.suppress(disk.DiskError, OSError):
     weights_file.write(epath.Path(file), variables)
     files = sorted(file.parent.glob("weights-*"), key=os.path.getmtime)
@@ -89,10 +89,10 @@ def _keep(file: pathlib.Path, variables: Any) -> None:
 
 
 def _depends_on(model: Any, recipe: Any) -> str:
-  """12 digits over recipe, data, code, packages and devices."""
+  """Return 12 digits over recipe, data, code, packages and devices."""
   facts = {
     "model": [model.name, repr(model.spec)],
     "recipe": dict(recipe),
-    **kept.surroundings(),
+    **run_cache.surroundings(),
   }
   return provenance.fingerprint(facts)

@@ -43,7 +43,7 @@ def load_or_fit(
   source: inputs.Source,
   folder: epath.Path,
 ) -> dict[str, Any]:
-  """The model's variables: the layer from `folder` if it is there, else fitted.
+  """Return the model's variables; the layer is read from `folder`, else fitted.
 
   Args:
     model: whose last layer it is.
@@ -80,7 +80,7 @@ def fit(
   classes: int,
   recipe: Mapping[str, Any],
 ) -> Head:
-  """Softmax regression by stochastic gradients.
+  """Fit softmax regression by stochastic gradients.
 
   Args:
     features: float32 `[N, width]`.
@@ -113,7 +113,7 @@ def fit(
 def _gradient(
   weights: np.ndarray, features: np.ndarray, labels: np.ndarray
 ) -> np.ndarray:
-  """Of the mean cross-entropy, `[width + 1, classes]`."""
+  """Return the gradient of the mean cross-entropy, `[width + 1, classes]`."""
   logits = features @ weights[:-1] + weights[-1]
   shares = np.exp(logits - logits.max(axis=1, keepdims=True))
   shares /= shares.sum(axis=1, keepdims=True)
@@ -125,7 +125,7 @@ def _gradient(
 def _features(
   model: LastLayer, network: Any, source: inputs.Source
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Features `[N, width]` and labels `[N]`; on all devices of this host."""
+  """Compute features `[N, width]` and labels `[N]` on this host's devices."""
   mesh = devices.mesh(jax.local_devices())
   variables = devices.put_replicated(network, mesh)
   compute = jax.jit(model.features)
@@ -164,7 +164,7 @@ def _store(folder: epath.Path, facts: Mapping[str, Any], head: Head) -> None:
 
 
 def _stored(folder: epath.Path, facts: Mapping[str, Any]) -> Head | None:
-  """The layer of the same recipe; None where none was fitted."""
+  """Return the layer of the same recipe; None where none was fitted."""
   note, file = folder / "last_layer.json", folder / "last_layer.npz"
   if not disk.exists(note):
     return None

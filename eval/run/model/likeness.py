@@ -19,7 +19,7 @@ Answers = Mapping[str, np.ndarray]
 def difference(
   before: Answers, now: Answers, tolerance: float = TOLERANCE
 ) -> str:
-  """How two answers differ, as words; empty where they are alike.
+  """Return how two answers differ, in words; empty if they agree.
 
   Args:
     before: `logits` `[B, classes]`, or a detector's `boxes` `[B, N, 4]`, `scores`
@@ -30,16 +30,18 @@ def difference(
   if before.keys() != now.keys():
     return f"it gave {', '.join(before)}, and now {', '.join(now)}"
   if "logits" in before:
-    return _of_logits(before["logits"], now["logits"], tolerance)
+    return _logit_difference(before["logits"], now["logits"], tolerance)
   pictures = zip(_pictures(before), _pictures(now))
   for number, (first, second) in enumerate(pictures, 1):
-    words = _of_detections(first, second, tolerance)
+    words = _detection_difference(first, second, tolerance)
     if words:
       return f"of picture {number}, {words}"
   return ""
 
 
-def _of_logits(before: np.ndarray, now: np.ndarray, tolerance: float) -> str:
+def _logit_difference(
+  before: np.ndarray, now: np.ndarray, tolerance: float
+) -> str:
   if before.shape[1:] != now.shape[1:]:
     return f"it gave {before.shape[1:]} logits, and now {now.shape[1:]}"
   rows = min(len(before), len(now))
@@ -55,7 +57,7 @@ def _of_logits(before: np.ndarray, now: np.ndarray, tolerance: float) -> str:
 
 
 def _pictures(answer: Answers) -> list[dict[str, np.ndarray]]:
-  """The valid detections of each picture."""
+  """Return the valid detections of each picture."""
   valid = answer["valid"]
   return [
     {k: v[i][valid[i]] for k, v in answer.items() if k != "valid"}
@@ -63,9 +65,11 @@ def _pictures(answer: Answers) -> list[dict[str, np.ndarray]]:
   ]
 
 
-def _of_detections(before: Answers, now: Answers, tolerance: float) -> str:
-  """How the detections of a picture differ."""
-  pairs = _alike(before, now, tolerance)
+def _detection_difference(
+  before: Answers, now: Answers, tolerance: float
+) -> str:
+  """Return how the detections of a picture differ."""
+  pairs = _agreement(before, now, tolerance)
   for detections, matched, when in (
     (before, np.asarray(pairs.any(axis=1)), "before"),
     (now, np.asarray(pairs.any(axis=0)), "now"),
@@ -80,8 +84,8 @@ def _of_detections(before: Answers, now: Answers, tolerance: float) -> str:
   return ""
 
 
-def _alike(before: Answers, now: Answers, tolerance: float) -> np.ndarray:
-  """Which detections of two lists are alike: bool `[len(before), len(now)]`."""
+def _agreement(before: Answers, now: Answers, tolerance: float) -> np.ndarray:
+  """Return which detections agree: bool `[len(before), len(now)]`."""
   alike = before["classes"][:, None] == now["classes"][None]
   for key, axes in (("boxes", (2,)), ("scores", ())):
     size = max(float(np.abs(d[key]).max(initial=0)) for d in (before, now))

@@ -18,16 +18,7 @@ from eval.pipeline import (
   relabel,
 )
 from eval.run import data as data_lib
-from eval.run.model import (
-  box_forms,
-  kept_weights,
-  last_layer,
-  output_classes,
-  own_models,
-  probe,
-  train_mode,
-  trained,
-)
+from eval.run.model import output_classes, own_models, probe, train_mode
 from eval.run.plan import Plan, check_classes
 from models import weights_file
 from models.last_layer import LastLayer
@@ -71,7 +62,7 @@ def load(
   mesh: Mesh,
   host: hosts.Host,
 ) -> LoadedModel:
-  """A model of the plan with its weights.
+  """Return a model of the plan with its weights.
 
   Raises:
     UserError: a model of another label space, or a checkpoint that does not fit;
@@ -96,6 +87,8 @@ def load(
     )
     notes = probe.notes(answers)
     if model.kind == "detection" and plan.task.set_kind == "objects":
+      from eval.run.model import box_forms
+
       names = [name for name, *_ in plan.class_names()]
       if outputs:
         answers = jax.device_get(outputs.relabelling(answers))
@@ -127,14 +120,16 @@ def variables_of(
   workdir: Workdir,
   host: hosts.Host,
 ) -> Any:
-  """A model's weights; of a frozen network with the last layer fitted to it."""
+  """Return a model's weights, with a fitted last layer if it has one."""
   entry, model = plan.models[label], plan.model(label)
   if not isinstance(model, LastLayer) or not entry.last_layer:
     return _own_variables(plan, label, model, workdir, host)
+  from eval.run.model import last_layer
+
   network = _own_variables(plan, label, model.network, workdir, host)
   recipe, size = entry.last_layer, plan.config.batch_size // host.count
   source = inputs.Source(clean.builder, recipe.split, batch_size=size)
-  return hosts.on_first_host(
+  return hosts.first_host_first(
     host,
     f"last layer {label}",
     lambda: last_layer.load_or_fit(
@@ -144,11 +139,13 @@ def variables_of(
 
 
 def check_trained(plan: Plan, workdir: Workdir) -> None:
-  """Refuses the weights that a run would refuse of what it trained by itself.
+  """Refuse the weights that a run would refuse of what it trained by itself.
 
   Raises:
     UserError: they are of another recipe, or damaged.
   """
+  from eval.run.model import trained
+
   for label, entry in plan.models.items():
     if entry.train:
       recipe, folder = entry.train.recipe(), workdir.model_folder(label)
@@ -158,13 +155,15 @@ def check_trained(plan: Plan, workdir: Workdir) -> None:
 def _own_variables(
   plan: Plan, label: str, model: Model, workdir: Workdir, host: hosts.Host
 ) -> Any:
-  """A model's weights: given, trained, brought along or from a checkpoint."""
-  entry, given = plan.models[label], plan.given.get(label)
-  if given and given.variables is not None:
-    return given.variables
+  """Return a model's weights: given, trained, its own or from a checkpoint."""
+  entry, model_object = plan.models[label], plan.objects.get(label)
+  if model_object and model_object.variables is not None:
+    return model_object.variables
   if entry.train:
+    from eval.run.model import kept_weights
+
     recipe = entry.train.recipe()
-    return hosts.on_first_host(
+    return hosts.first_host_first(
       host,
       f"train {label}",
       lambda: kept_weights.load_or_train(
@@ -182,7 +181,7 @@ def _own_variables(
 
 
 def _source(name: str, model: Model) -> dict[str, str]:
-  """sha256 of what a model from elsewhere computes, by name."""
+  """Return the sha256 of the code that a foreign model runs, by name."""
   source = own_source.code_hashes(model.code)
   if ":" in name:
     source |= own_source.hashes(name)
@@ -192,7 +191,7 @@ def _source(name: str, model: Model) -> dict[str, str]:
 
 
 def _side_px(plan: Plan, model: Model) -> int:
-  """Of the pictures that the run shows where the set's have no one size."""
+  """Return the side of the probe's pictures if the set's vary in size."""
   return plan.task.setting.edition_px or model.spec.usual_px or _SIDE_PX
 
 

@@ -53,16 +53,16 @@ class OutputClasses:
     return dataclasses.replace(self, relabelling=among)
 
 
-Given = str | Sequence[str] | Sequence[Sequence[Any]]
+Stated = str | Sequence[str] | Sequence[Sequence[Any]]
 
 
 def read(
-  given: Given, names: Sequence[Sequence[str]], classes: int, outputs: int
+  source: Stated, names: Sequence[Sequence[str]], classes: int, outputs: int
 ) -> OutputClasses:
-  """The classes of a model's outputs.
+  """Return the classes of a model's outputs.
 
   Args:
-    given: path of a file, its lines, (class, outputs), or an order of
+    source: path of a file, its lines, (class, outputs), or an order of
       `own_set.ORDERS`.
     names: what each class of the data set is called, in label order; empty where
       nobody knows.
@@ -73,21 +73,23 @@ def read(
     UserError: another number of lines, a name of two classes, a class of two
       outputs, an index outside, or no line that is a class; with the line.
   """
-  if given in own_set.ORDERS:
-    lines = own_set.ordered([name[0] for name in names], str(given))
-    what = f"{_KEY}={given}"
-    return _of_lines(what, lines, _sha256(lines), names, classes, outputs)
-  if isinstance(given, str):
-    lines = reading.line_list(paths.parse(given, _KEY))
-    return _of_lines(given, lines, paths.sha256(given), names, classes, outputs)
-  if all(isinstance(line, str) for line in given):
-    lines = [str(line) for line in given]
-    return _of_lines(_KEY, lines, _sha256(lines), names, classes, outputs)
-  return _of_outputs(dict(given), names, classes, outputs)  # type: ignore[arg-type]
+  if source in own_set.ORDERS:
+    lines = own_set.ordered([name[0] for name in names], str(source))
+    what = f"{_KEY}={source}"
+    return _from_lines(what, lines, _sha256(lines), names, classes, outputs)
+  if isinstance(source, str):
+    lines = reading.line_list(paths.parse(source, _KEY))
+    return _from_lines(
+      source, lines, paths.sha256(source), names, classes, outputs
+    )
+  if all(isinstance(line, str) for line in source):
+    lines = [str(line) for line in source]
+    return _from_lines(_KEY, lines, _sha256(lines), names, classes, outputs)
+  return _from_outputs(dict(source), names, classes, outputs)  # type: ignore[arg-type]
 
 
 def published(kind: str) -> Sequence[Sequence[str]]:
-  """What the outputs of models are called that many are published with, by kind.
+  """Return the names of the outputs that most published models of a kind have.
 
   COCO's 80 of detectors, else ImageNet's 1,000, by wnid.
   """
@@ -96,10 +98,10 @@ def published(kind: str) -> Sequence[Sequence[str]]:
   return [(wnid,) for wnid in imagenet.wnids()]
 
 
-def of_published(
+def from_published(
   names: Sequence[Sequence[str]], kind: str
 ) -> OutputClasses | None:
-  """What published outputs are in a set whose classes all are among them.
+  """Return what published outputs are in a set of some of their classes.
 
   Args:
     names: of the set's classes: of ImageNet's wnids, or English names of one class
@@ -111,20 +113,23 @@ def of_published(
   outputs = published(kind)
   if not {_small(name[0]) for name in names} <= _small_names(outputs):
     return None
-  exact, small = _known(outputs, _key), _known(outputs, _small)
+  exact, small = (
+    _labels_by_name(outputs, _key),
+    _labels_by_name(outputs, _small),
+  )
   members = [
     exact.get(_key(n[0])) or small.get(_small(n[0]), []) for n in names
   ]
   listed = [output for each in members for output in each]
   if {len(m) for m in members} != {1} or len(set(listed)) < len(listed):
     return None
-  return of_members(members, [name[0] for name in names], len(outputs))
+  return from_members(members, [name[0] for name in names], len(outputs))
 
 
-def of_members(
+def from_members(
   members: Sequence[Sequence[int]], names: Sequence[str], outputs: int = OUTPUTS
 ) -> OutputClasses | None:
-  """Outputs as classes that are groups of them, by the best of each.
+  """Return outputs grouped into classes, each answered by its best output.
 
   Args:
     members: outputs of each class, none twice.
@@ -147,7 +152,7 @@ def of_members(
   return OutputClasses(relabelling, _sha256(lines))
 
 
-def of_training(
+def from_training(
   what: str,
   trained: Sequence[str],
   names: Sequence[Sequence[str]],
@@ -155,7 +160,7 @@ def of_training(
   *,
   numbered: bool = False,
 ) -> OutputClasses | None:
-  """What outputs are of a network whose training says its classes.
+  """Return what outputs are of a network whose training says its classes.
 
   Args:
     what: the network, in refusals.
@@ -176,7 +181,7 @@ def of_training(
   if not names or (numbered and unnamed):
     return None
   lines = [*trained, *[_NONE] * (outputs - len(trained))]
-  exact, small = _known(names, _key), _known(names, _small)
+  exact, small = _labels_by_name(names, _key), _labels_by_name(names, _small)
   known = [
     x for n in trained for x in exact.get(_key(n)) or small.get(_small(n), [])
   ]
@@ -197,20 +202,22 @@ def of_training(
 
 
 def _sha256(lines: Sequence[str]) -> str:
-  """Of lines, as of a file of them."""
+  """Return the sha256 of a file of these lines."""
   return hashlib.sha256("".join(f"{n}\n" for n in lines).encode()).hexdigest()
 
 
-def _of_outputs(
-  given: Mapping[str, Sequence[int]],
+def _from_outputs(
+  outputs_of: Mapping[str, Sequence[int]],
   names: Sequence[Sequence[str]],
   classes: int,
   outputs: int,
 ) -> OutputClasses:
-  """Of (class, outputs): an output is of one class, a class may have several."""
-  labels = dict(zip(given, _labels(_KEY, list(given), names), strict=True))
+  """Return output classes from (class, outputs); a class may have several."""
+  labels = dict(
+    zip(outputs_of, _labels(_KEY, list(outputs_of), names), strict=True)
+  )
   class_of = [relabel.NONE] * outputs
-  for name, numbers in given.items():
+  for name, numbers in outputs_of.items():
     if labels[name] == relabel.NONE:
       raise errors.unknown_error("class", name, [n[0] for n in names])
     for number in numbers:
@@ -220,12 +227,12 @@ def _of_outputs(
           f" model's, 0 to {outputs - 1}."
         )
       class_of[number] = labels[name]
-  lines = [f"{name}\t{list(numbers)}" for name, numbers in given.items()]
+  lines = [f"{name}\t{list(numbers)}" for name, numbers in outputs_of.items()]
   relabelling = relabel.Relabelling(tuple(class_of), classes)
   return OutputClasses(relabelling, _sha256(lines))
 
 
-def _of_lines(
+def _from_lines(
   where: str,
   lines: Sequence[str],
   sha256: str,
@@ -233,7 +240,7 @@ def _of_lines(
   classes: int,
   outputs: int,
 ) -> OutputClasses:
-  """See `read`; refusals begin with `where`."""
+  """Return the classes of lines, see `read`; refusals begin with `where`."""
   header = len(lines) == outputs + 1 and lines[0].strip() == INDEX
   if len(lines) != outputs + header:
     raise errors.UserError(
@@ -274,8 +281,8 @@ def _index(where: str, number: int, line: str, classes: int) -> int:
 def _labels(
   where: str, lines: Sequence[str], names: Sequence[Sequence[str]]
 ) -> list[int]:
-  """By name; `relabel.NONE` for what is no class."""
-  exact, small = _known(names, _key), _known(names, _small)
+  """Return the labels of names; `relabel.NONE` for a name of no class."""
+  exact, small = _labels_by_name(names, _key), _labels_by_name(names, _small)
   meant = [
     exact.get(_key(line)) or small.get(_small(line), []) for line in lines
   ]
@@ -314,7 +321,7 @@ def _check_spelling(
   labels: Sequence[int],
   names: Sequence[Sequence[str]],
 ) -> None:
-  """Refuses a line that is almost a class which no other line is.
+  """Refuse a line that is almost a class which no other line is.
 
   Where there are as many lines as classes it need not be near: the outputs are
   of this set.
@@ -341,10 +348,10 @@ def _check_spelling(
       )
 
 
-def _known(
+def _labels_by_name(
   names: Sequence[Sequence[str]], compared: Callable[[str], str]
 ) -> Mapping[str, list[int]]:
-  """Name as it is compared -> the classes that have it."""
+  """Return name as it is compared -> the classes that have it."""
   known: dict[str, list[int]] = collections.defaultdict(list)
   for label, called in enumerate(names):
     english = imagenet.names().get(called[0], ())
@@ -363,25 +370,25 @@ def _small_names(outputs: Sequence[Sequence[str]]) -> set[str]:
 
 
 def _key(name: str) -> str:
-  """A name, or the wnid that it begins with."""
+  """Return a name, or the wnid that it begins with."""
   wnid = _WNID.match(name.strip())
   return wnid[0] if wnid else " ".join(name.replace("_", " ").split())
 
 
 def _small(name: str) -> str:
-  """In small letters: `Cardigan` is a dog, `cardigan` a jacket."""
+  """Return a name in lower case: `Cardigan` is a dog, `cardigan` a jacket."""
   return _key(name).casefold()
 
 
 def _digits(name: str) -> str:
-  """A number without its zeros in front; empty for what is none."""
+  """Return a number without its zeros in front; empty for what is none."""
   return str(int(name)) if name.isdecimal() else ""
 
 
 def _check_once(
   where: str, lines: Sequence[str], labels: Sequence[int]
 ) -> None:
-  """Refuses two outputs of one class."""
+  """Refuse two outputs of one class."""
   first: dict[int, int] = {}
   for number, label in enumerate(labels, 1):
     if label == relabel.NONE:

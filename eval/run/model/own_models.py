@@ -49,17 +49,17 @@ class OwnModel:
   answers: probe.Answers
 
   def facts(self) -> dict[str, Any]:
-    """What enters the fingerprint of its cells, besides the weights."""
+    """Return what enters the fingerprint of its cells, besides the weights."""
     facts: dict[str, Any] = {"source": dict(self.source)}
     return {**facts, "random": True} if self.random else facts
 
   def note(self) -> dict[str, Any]:
-    """What `own.json` says."""
+    """Return what `own.json` says."""
     return {"name": self.name, "weights": self.weights, **self.facts()}
 
 
 def variables(label: str, model: Model, key: jax.Array) -> Any:
-  """The variables that a model brings.
+  """Return the variables that a model brings.
 
   Raises:
     UserError: its `init` fails, or gives something else than numbers.
@@ -91,7 +91,7 @@ def _is_numbers(leaf: Any) -> bool:
 def continue_or_claim(
   workdir: Workdir, own: Mapping[str, OwnModel], cells: Sequence[Cell]
 ) -> None:
-  """Refuses other models than the finished cells are of; notes new ones.
+  """Refuse models that differ from the finished cells' models; note new ones.
 
   A model without finished cells may be another one: what parts hold of it goes.
 
@@ -122,7 +122,7 @@ def continue_or_claim(
 
 
 def _is_noted(folder: epath.Path, model: OwnModel) -> bool:
-  """Whether a folder's note is of this model as it is now."""
+  """Return whether a folder's note is of this model as it is now."""
   try:
     return not _changes(folder, model)
   except errors.UserError:  # there is none, or it is damaged
@@ -143,7 +143,7 @@ def _continue(
 
 
 def _changes(folder: epath.Path, model: OwnModel) -> list[str]:
-  """What of a model is not as it was, in words."""
+  """Return what of a model is not as it was, in words."""
   for path in (_note(folder), _answers(folder)):
     if not path.exists():
       raise errors.UserError(
@@ -160,7 +160,7 @@ def _changes(folder: epath.Path, model: OwnModel) -> list[str]:
     changes.append(f"it was {before.get('name')}")
   if before.get("weights") != now["weights"]:
     changes.append("its variables changed")
-  changes += _of_source(before.get("source"), model.source)
+  changes += _source_changes(before.get("source"), model.source)
   if before.get("random", False) != model.random:
     changes.append(f"it was {'not ' * model.random}random")
   if not model.random:
@@ -170,7 +170,7 @@ def _changes(folder: epath.Path, model: OwnModel) -> list[str]:
   return changes
 
 
-def _of_source(before: Any, now: Mapping[str, str]) -> list[str]:
+def _source_changes(before: Any, now: Mapping[str, str]) -> list[str]:
   then = before if isinstance(before, Mapping) else {}
   changed = [m for m in sorted({*then, *now}) if then.get(m) != now.get(m)]
   if not changed:
@@ -181,7 +181,7 @@ def _of_source(before: Any, now: Mapping[str, str]) -> list[str]:
 def _checked(
   folder: epath.Path, answers: dict[str, np.ndarray]
 ) -> probe.Answers:
-  """The stored answers, as far as `likeness` relies on them."""
+  """Return the stored answers, as far as `likeness` relies on them."""
   axes = {"logits": 2, "boxes": 3, "scores": 2, "classes": 2, "valid": 2}
   axes["masks"] = 4
   whole = "logits" in answers or {"boxes", "scores", "classes", "valid"} <= {

@@ -50,7 +50,7 @@ Answers = Mapping[str, np.ndarray]
 
 
 def batch(model: Model, clean: inputs.Source, side_px: int) -> list[np.ndarray]:
-  """What the model is shown: uint8 inputs, and of detectors their sizes too.
+  """Return the probe's inputs: uint8 pictures, for detectors also their sizes.
 
   Args:
     model: whose spec says the shape.
@@ -68,7 +68,7 @@ def batch(model: Model, clean: inputs.Source, side_px: int) -> list[np.ndarray]:
 
 
 def _pictures(shape: tuple[int, ...]) -> np.ndarray:
-  """Noise of several grains, uint8 of a shape whose last axes are `[H, W, 3]`.
+  """Return noise of several grains, uint8 of a shape that ends in `[H, W, 3]`.
 
   No picture is of one colour, which models that scale contrast may not stand.
   """
@@ -88,7 +88,7 @@ def _pictures(shape: tuple[int, ...]) -> np.ndarray:
 def answers(
   label: str, model: Model, variables: Any, rows: list[np.ndarray]
 ) -> tuple[Answers, bool]:
-  """What the model answers, and whether it answers otherwise when asked again.
+  """Return the model's answers, and whether they differ between two calls.
 
   Args:
     label: of the model, for errors.
@@ -115,8 +115,8 @@ def answers(
     with _explained(label, 1):
       single = first.try_one([part[:1] for part in rows])
     with _explained(label, len(rows[0])):
-      words = _in_another_order(first, rows, one)
-      words = _without_others(first, rows, one, single) or words
+      words = _order_dependence(first, rows, one)
+      words = _batch_dependence(first, rows, one, single) or words
       change = likeness.difference(one, first(rows))
       words = f"{repeats.STATE}: {change}" if change else words
   if words:
@@ -139,30 +139,30 @@ def notes(answers: Answers) -> list[str]:
   ]
 
 
-def _in_another_order(
-  ask: _Traced | _Called, rows: list[np.ndarray], one: Answers
+def _order_dependence(
+  ask: _Traced | _Called, rows: list[np.ndarray], answered: Answers
 ) -> str:
-  """How an answer depends on its place in the batch, in words; else empty."""
+  """Return how an answer depends on its place in the batch, in words."""
   order = np.roll(np.arange(len(rows[0])), 1)
-  expected = {key: value[order] for key, value in one.items()}
+  expected = {key: value[order] for key, value in answered.items()}
   words = likeness.difference(expected, ask([part[order] for part in rows]))
   return words and f"{repeats.ORDER}: {words}"
 
 
-def _without_others(
+def _batch_dependence(
   ask: _Traced | _Called,
   rows: list[np.ndarray],
-  one: Answers,
+  answered: Answers,
   single: Answers | None,
 ) -> str:
-  """How an answer depends on the others of the batch, in words; else empty.
+  """Return how an answer depends on the rest of the batch, in words.
 
   Args:
     rows: what it was shown.
-    one: what it answered.
+    answered: what it answered.
     single: to the first input alone, where that was computed.
   """
-  expected = {key: value[:1] for key, value in one.items()}
+  expected = {key: value[:1] for key, value in answered.items()}
   # Another size of a batch may be another order of sums; the same size is not.
   mixed = ask(repeats.among_dark(rows))
   first = {key: value[:1] for key, value in mixed.items()}
@@ -175,7 +175,7 @@ def _without_others(
 def _twice(
   model: Model, variables: Any, rows: list[np.ndarray]
 ) -> tuple[_Traced | _Called, _Traced | _Called]:
-  """The model as it is asked, built twice where JAX builds it."""
+  """Return the model as it is asked, built twice where JAX builds it."""
   if model.on_host:
     asked = _Called(model, variables)
     return asked, asked
@@ -187,17 +187,17 @@ class _Called:
   """A model on the host."""
 
   def __init__(self, model: Model, variables: Any):
-    """Calls nothing yet."""
+    """Call nothing yet."""
     self._model, self._variables = model, variables
 
   def __call__(self, rows: Sequence[np.ndarray]) -> Answers:
-    """The answers to some inputs, but texts: masks go with their boxes."""
+    """Return the answers without texts: masks go with their boxes."""
     given = map(np.copy, rows)  # some functions write into their input
-    answer = _by_name(self._model.apply(self._variables, *given))
+    answer = _named_arrays(self._model.apply(self._variables, *given))
     return {k: v for k, v in answer.items() if v.dtype != np.object_}
 
   def try_one(self, rows: Sequence[np.ndarray]) -> Answers:
-    """The answer to one input."""
+    """Return the answer to one input."""
     return self(rows)
 
 
@@ -205,12 +205,12 @@ class _Traced:
   """A model as JAX builds it: one program, of one shape of inputs."""
 
   def __init__(self, model: Model, variables: Any, rows: list[np.ndarray]):
-    """Traces it for these inputs."""
+    """Trace it for these inputs."""
     self._model, self._variables = model, variables
     self._trace = self._traced(rows)
 
   def __call__(self, rows: Sequence[np.ndarray]) -> Answers:
-    """The answers to some inputs."""
+    """Return the answers to some inputs."""
     out = self._program(self._variables, *map(jnp.asarray, rows))
     return {key: np.asarray(value) for key, value in out.items()}
 
@@ -219,7 +219,7 @@ class _Traced:
     return self._trace.lower().compile()
 
   def try_one(self, rows: Sequence[np.ndarray]) -> None:
-    """Traces it for one input; not computed, as a second program takes long.
+    """Trace it for one input; not computed, as a second program takes long.
 
     Raises:
       UserError: it gives another shape then.
@@ -228,23 +228,23 @@ class _Traced:
 
   def _traced(self, rows: Sequence[np.ndarray]) -> Any:
     def step(variables: Any, *rows: jax.Array) -> dict[str, jax.Array]:
-      return _by_name(self._model.apply(variables, *rows))
+      return _named_arrays(self._model.apply(variables, *rows))
 
     # True float32 on every device: answers of two devices are to be alike.
     with jax.default_matmul_precision("highest"):
       return jax.jit(step).trace(self._variables, *map(jnp.asarray, rows))
 
-  def is_same_program(self, other: _Traced) -> bool:
-    """Whether two traces are one program, constants included."""
-    one, two = self._trace.jaxpr, other._trace.jaxpr
+  def is_same_program(self, trace: _Traced) -> bool:
+    """Return whether two traces are one program, constants included."""
+    one, two = self._trace.jaxpr, trace._trace.jaxpr
     if str(one) != str(two) or len(one.consts) != len(two.consts):
       return False
     pairs = zip(one.consts, two.consts)
     return all(a is b or np.array_equal(_bytes(a), _bytes(b)) for a, b in pairs)
 
 
-def _by_name(answer: Any) -> dict[str, Any]:
-  """Logits under their name; a detector's arrays have names."""
+def _named_arrays(answer: Any) -> dict[str, Any]:
+  """Return logits under their name; a detector's arrays have names."""
   return dict(answer) if isinstance(answer, Mapping) else {"logits": answer}
 
 
@@ -277,7 +277,7 @@ def _explained(label: str, count: int) -> Iterator[None]:
 
 
 def _check_values(label: str, model: Model, answer: Answers) -> None:
-  """Refuses numbers that no metric can use."""
+  """Refuse numbers that no metric can use."""
   if "logits" in answer:
     return _check_finite(label, "logits", answer["logits"])
   valid = answer["valid"]

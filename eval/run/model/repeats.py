@@ -27,7 +27,7 @@ Ask = Callable[[Sequence[np.ndarray]], Mapping[str, np.ndarray]]
 
 
 def dependence(ask: Ask, rows: Sequence[np.ndarray]) -> str:
-  """What answers depend on besides the input and chance; empty: nothing that shows.
+  """Return what answers depend on besides input and chance; empty for nothing.
 
   Args:
     ask: the model; it is called 72 times.
@@ -56,14 +56,14 @@ def dependence(ask: Ask, rows: Sequence[np.ndarray]) -> str:
 
 
 def among_dark(rows: Sequence[np.ndarray]) -> list[np.ndarray]:
-  """The first input as it is, and the others much darker."""
+  """Return the first input as it is, and the others much darker."""
   images = rows[0] // DARKER
   images[0] = rows[0][0]
   return [images, *rows[1:]]
 
 
 def _numbers(answer: Mapping[str, np.ndarray]) -> np.ndarray:
-  """Logits, or the best scores of a detector: float64 `[B, D]`."""
+  """Return logits, or a detector's best scores: float64 `[B, D]`."""
   if "logits" in answer:
     return answer["logits"].astype(np.float64)
   scores = np.where(answer["valid"], answer["scores"], 0).astype(np.float64)
@@ -71,12 +71,12 @@ def _numbers(answer: Mapping[str, np.ndarray]) -> np.ndarray:
   return np.pad(best, [(0, 0), (0, _DETECTIONS - best.shape[1])])
 
 
-def _differ(one: np.ndarray, two: np.ndarray) -> bool:
-  """Whether two groups of answers `[CALLS, B, D]` are of two distributions."""
-  means = {"logits": one.mean(axis=0)}, {"logits": two.mean(axis=0)}
+def _differ(first: np.ndarray, second: np.ndarray) -> bool:
+  """Return whether two groups of answers `[CALLS, B, D]` differ."""
+  means = {"logits": first.mean(axis=0)}, {"logits": second.mean(axis=0)}
   if not likeness.difference(means[0], means[1]):  # but for rounding
     return False
-  rows = np.concatenate([one, two]).reshape(2 * CALLS, -1)
+  rows = np.concatenate([first, second]).reshape(2 * CALLS, -1)
   rows = rows - rows.mean(axis=0)
   chosen = np.array([*itertools.combinations(range(2 * CALLS), CALLS)])
   inside = np.zeros((len(chosen), 2 * CALLS))

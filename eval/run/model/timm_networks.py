@@ -28,7 +28,7 @@ Weights = Callable[[str], sources.Located | None]
 
 
 def build(name: str, num_classes: int | None, weights: Weights) -> Model:
-  """A network of timm with its weights.
+  """Return a network of timm with its weights.
 
   Args:
     name: `timm:NAME` or `timm:NAME.TAG`; without a tag timm's default.
@@ -54,13 +54,13 @@ def build(name: str, num_classes: int | None, weights: Weights) -> Model:
 
 
 def _published(repository: str | None) -> str:
-  """Weights on the hub as a checkpoint's name; empty where there are none."""
+  """Return the checkpoint name of weights on the hub; empty for none."""
   owner, _, rest = (repository or "").partition("/")
   return f"{START}{rest}" if owner == "timm" and rest else ""
 
 
 def _package() -> Any:
-  """timm.
+  """Import timm, or refuse.
 
   Raises:
     ImportError: it, or torch, is not installed.
@@ -80,7 +80,7 @@ def _package() -> Any:
 
 
 def _config(timm: Any, name: str) -> Any:
-  """timm's `PretrainedCfg` of a name."""
+  """Return timm's `PretrainedCfg` of a name."""
   known = [*timm.list_models(), *timm.list_pretrained()]
   if name not in known:
     raise errors.unknown_error("model of timm", name, known)
@@ -89,7 +89,7 @@ def _config(timm: Any, name: str) -> Any:
 
 
 def _spec(name: str, facts: Mapping[str, Any], classes: int) -> Spec:
-  """How a network's pictures are prepared, as timm says it."""
+  """Return how a network's pictures are prepared, as timm says it."""
   fields = timm_config.fields(facts, f"{name}: pretrained_cfg")
   if classes != facts["num_classes"]:
     fields.pop("label_space", None)
@@ -105,7 +105,7 @@ def _spec(name: str, facts: Mapping[str, Any], classes: int) -> Spec:
 
 
 def _load(name: str, net: Any, checkpoint: sources.Located) -> None:
-  """Gives a network the arrays of a checkpoint; refuses those of another one."""
+  """Load a checkpoint's arrays into a network; refuse another network's."""
   torch = importlib.import_module("torch")
   arrays = formats.read(checkpoint.path)
   state = {k: torch.from_numpy(np.array(v)) for k, v in arrays.items()}

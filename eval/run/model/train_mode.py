@@ -24,7 +24,7 @@ _UNKNOWN = (
 
 
 def remedy(code: Any) -> str:
-  """What to do, as a sentence; for all frameworks where it is not known which.
+  """Return what to do, as a sentence; for all frameworks if it is unknown.
 
   Args:
     code: a model's `code`: a module, its class, or a function that uses one.
@@ -37,7 +37,7 @@ def remedy(code: Any) -> str:
 
 
 def package_of(thing: Any, packages: Iterable[str]) -> str:
-  """The first of some packages that a class, or a thing's, is of; else empty."""
+  """Return the first of some packages that a thing or its class is from."""
   kind = thing if isinstance(thing, type) else type(thing)
   for base in kind.__mro__:
     for package in packages:
@@ -46,20 +46,22 @@ def package_of(thing: Any, packages: Iterable[str]) -> str:
   return ""
 
 
-def _used(code: Any, seen: list[Any]) -> Iterator[Any]:
-  """What a function takes from around it, and what its neighbours do."""
+def _used(code: Any, functions: list[Any]) -> Iterator[Any]:
+  """Yield what a function takes from around it, and what its neighbours do."""
   if isinstance(code, types.MethodType):
     yield code.__self__
     code = code.__func__
   if not isinstance(code, types.FunctionType):
     yield code
     return
-  if code in seen or (seen and code.__module__ != seen[0].__module__):
+  if code in functions or (
+    functions and code.__module__ != functions[0].__module__
+  ):
     return
-  seen.append(code)
+  functions.append(code)
   try:
     around = inspect.getclosurevars(code)
   except ValueError:  # a name that has no value yet
     return
   for thing in (*around.nonlocals.values(), *around.globals.values()):
-    yield from _used(thing, seen)
+    yield from _used(thing, functions)

@@ -28,7 +28,6 @@ if TYPE_CHECKING:
   from models.training.config import Config
 
 _NOTE = "recipe.json"  # written last
-_OLDER = "variables"  # where older code kept weights that its own loop trained
 _CLIP_NORM = 5.0  # of the gradients of detectors, whose first ones are large
 # Keys of a training that are keys of `config.model.train`.
 _KEYS = {
@@ -51,7 +50,7 @@ class _Record(Record):
 def load_or_train(
   model: Any, recipe: Any, folder: epath.Path, *, data_dir: str
 ) -> Any:
-  """The trained variables: from `folder` if they are there, else trained.
+  """Return the trained variables: from `folder` if they are there, else train.
 
   Args:
     model: from `models.get`.
@@ -79,7 +78,7 @@ def load_or_train(
 
 
 def check(model: Any, recipe: Any, folder: epath.Path) -> bool:
-  """Whether a folder holds the model trained as the recipe says; writes nothing.
+  """Return whether a folder holds the model of a recipe; write nothing.
 
   Args:
     model: from `models.get`.
@@ -104,7 +103,7 @@ def check(model: Any, recipe: Any, folder: epath.Path) -> bool:
 
 
 def store(model: Any, recipe: Any, folder: epath.Path, variables: Any) -> None:
-  """Writes a trained model, as `load_or_train` finds it.
+  """Write a trained model, as `load_or_train` finds it.
 
   Args:
     model: from `models.get`.
@@ -126,11 +125,10 @@ def store(model: Any, recipe: Any, folder: epath.Path, variables: Any) -> None:
 
 
 def check_whole(folder: epath.Path) -> dict[str, Any]:
-  """The recipe of a trained model whose weights are those that were written.
+  """Return the recipe of a trained model, if its weights are as written.
 
   Returns:
-    The recipe; empty where the training has not ended; of an older release with
-    one key more.
+    The recipe; empty if the training has not ended.
 
   Raises:
     DamagedError: names the file.
@@ -140,8 +138,6 @@ def check_whole(folder: epath.Path) -> dict[str, Any]:
     return {}
   try:
     record = reading.records(reading.json_file(path), _Record, str(path))
-    if any(name.startswith(f"{_OLDER}/") for name in record.files):
-      return {**record.recipe, "trained by": "an older release"}
     if record.files != _checksums(folder):
       raise errors.UserError(
         f"{folder / weights_file.FILE}: the weights that were trained here are"
@@ -153,7 +149,7 @@ def check_whole(folder: epath.Path) -> dict[str, Any]:
 
 
 def _checksums(folder: epath.Path) -> dict[str, str]:
-  """Name -> sha256 of the file of weights, if there is one."""
+  """Return name -> sha256 of the file of weights, if there is one."""
   file = folder / weights_file.FILE
   if not disk.exists(file):
     return {}
@@ -161,7 +157,7 @@ def _checksums(folder: epath.Path) -> dict[str, str]:
 
 
 def _facts(model: Any, recipe: Any) -> dict[str, Any]:
-  """What a trained model's weights depend on."""
+  """Return what a trained model's weights depend on."""
   return {"model": model.name, **dict(recipe)}
 
 
@@ -185,7 +181,7 @@ def _train(model: Any, recipe: Any, data_dir: str) -> Any:
 
 
 def _config(model: Any, recipe: Any) -> Config:
-  """A training as the trainer has it: Adam on a cosine."""
+  """Return a training as the trainer has it: Adam on a cosine."""
   from models.training.config import Config
 
   detects = model.kind == "detection"

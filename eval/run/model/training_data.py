@@ -22,11 +22,11 @@ if typing.TYPE_CHECKING:
 
 
 def words(entry: Model) -> str | None:
-  """The training data in words; None where nobody says them.
+  """Return the training data in words; None where nobody says them.
 
   Also how a last layer was fitted, where the run does it.
   """
-  of_network = _of_network(entry)
+  of_network = _network_data(entry)
   if not entry.last_layer:
     return of_network
   recipe = ", ".join(
@@ -35,10 +35,8 @@ def words(entry: Model) -> str | None:
   return f"{of_network or 'nobody says what'}; last layer: {recipe}"
 
 
-def _of_network(entry: Model) -> str | None:
-  from models.training import disclosure
-
-  disclosed = of_training(entry)
+def _network_data(entry: Model) -> str | None:
+  disclosed = read_disclosure(entry)
   if disclosed:
     said = disclosed.trained_on
     return f"{said}; {entry.trained_on}" if entry.trained_on else said
@@ -46,39 +44,42 @@ def _of_network(entry: Model) -> str | None:
     return entry.trained_on
   if entry.train:
     return f"{entry.train.dataset} {entry.train.split}"
-  return (
-    disclosure.named_data(os.fspath(entry.checkpoint or entry.name)) or None
-  )
+  text = os.fspath(entry.checkpoint or entry.name)
+  if ":" not in text:  # no name of published weights
+    return None
+  from models.training import disclosure
+
+  return disclosure.named_data(text) or None
 
 
-def of_training(entry: Model) -> Disclosure | None:
-  """What `robust-tfds train` wrote beside the checkpoint; None of others.
+def read_disclosure(entry: Model) -> Disclosure | None:
+  """Return the disclosure beside a checkpoint; None if there is none.
 
   Raises:
     UserError: it is damaged, or not of these weights.
   """
-  from models.training import disclosure
-
   text = os.fspath(entry.checkpoint or "")
   if not text or sources.is_fetched(text):
     return None
+  from models.training import disclosure
+
   return disclosure.read_checkpoint(text)
 
 
 def as_trained(entry: Model) -> Model:
-  """Behind the enhancements of its checkpoint's recipe, as it was trained: CLAHE's.
+  """Return a network behind the enhancements that it was trained behind: CLAHE.
 
   Args:
     entry: of a network of the catalogue.
 
   Raises:
-    UserError: see `of_training`.
+    UserError: see `read_disclosure`.
   """
-  from models.training import recipes
-
-  disclosed = of_training(entry)
+  disclosed = read_disclosure(entry)
   if not disclosed:
     return entry
+  from models.training import recipes
+
   network, others = catalogue.split(entry.name)
   known = recipes.kind_of(disclosed.recipe["name"]).ENHANCEMENTS
   first = [name for name in known if name not in others]
@@ -86,14 +87,14 @@ def as_trained(entry: Model) -> Model:
 
 
 def corruptions_seen(entry: Model) -> list[str] | None:
-  """Names of the conditions it was trained on; None where nobody says them.
+  """Name of the conditions it was trained on; None where nobody says them.
 
   Raises:
     UserError: a name that is no corruption or perturbation, or less than the
       training itself wrote down.
   """
   what = "config.model.corruptions_seen"
-  disclosed = of_training(entry)
+  disclosed = read_disclosure(entry)
   known = disclosed.corruptions_seen if disclosed else None
   stated = entry.corruptions_seen
   if not stated:
@@ -111,12 +112,12 @@ def corruptions_seen(entry: Model) -> list[str] | None:
 
 
 def severities_seen(entry: Model) -> list[int] | None:
-  """The severities of `corruptions_seen`; None where no training disclosed them.
+  """Return the severities of `corruptions_seen`; None if undisclosed.
 
   Raises:
     UserError: see `corruptions_seen`.
   """
-  disclosed = of_training(entry)
+  disclosed = read_disclosure(entry)
   names = set(corruptions_seen(entry) or ())
   if not disclosed or not names or names - {*disclosed.conditions}:
     return None

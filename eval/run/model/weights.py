@@ -16,12 +16,12 @@ from robust_tfds.storage import disk
 
 
 def path(workdir: Workdir, label: str) -> epath.Path:
-  """Where a model's weights lie in a submission."""
+  """Return the path of a model's weights in a submission."""
   return workdir.model_folder(label) / weights_file.FILE
 
 
-def of_run(workdir: Workdir, label: str, sha256: str | None) -> Any:
-  """The weights that a run trained, or a submission has; None where neither.
+def read(workdir: Workdir, label: str, sha256: str | None) -> Any:
+  """Return the weights that a run trained or a submission has; None if neither.
 
   Args:
     workdir: of the run, or the submission.
@@ -40,7 +40,7 @@ def of_run(workdir: Workdir, label: str, sha256: str | None) -> Any:
 
 
 def hand_over(plan: Plan, label: str, source: Workdir, target: Workdir) -> None:
-  """Lets a run take weights of a submission in place of training.
+  """Let a run take weights of a submission in place of training.
 
   Args:
     plan: of the run, in which the model is trained.

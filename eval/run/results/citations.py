@@ -23,7 +23,7 @@ _OF_TASK = {
 def text(
   task: str, dataset: str, models: Iterable[str], *, natural: bool = False
 ) -> str:
-  """The entries, each once.
+  """Return the entries, each once.
 
   Args:
     dataset: what tables call the set; one of one's own is not cited.
@@ -35,20 +35,20 @@ def text(
   papers += map(cards.paper_of, models)
   files = [dataset] if natural else [dataset, _OF_TASK.get(task, dataset)]
   found = filter(None, map(_PAPER.match, papers))
-  listed = [_OURS, *map(_of_set, files), *map(_entry, found)]
+  listed = [_OURS, *map(_set_entries, files), *map(_entry, found)]
   entries = re.split(r"\n+(?=@)", "\n".join(filter(None, listed)))
   return "\n\n".join(dict.fromkeys(e.strip() for e in entries)) + "\n"
 
 
-def _of_set(dataset: str) -> str:
-  """A set's own file; empty of a set that is not of this package."""
+def _set_entries(dataset: str) -> str:
+  """Return a set's own file; empty of a set that is not of this package."""
   folder = resources.files("robust_tfds") / "datasets" / dataset
   file = folder / "CITATIONS.bib"
   return file.read_text("utf-8") if file.is_file() else ""
 
 
 def _entry(paper: re.Match[str]) -> str:
-  """A paper of a model."""
+  """Return a paper of a model."""
   authors = re.sub(r" et al\.$", " and others", paper["authors"])
   number = paper["number"]
   title = f"  title={{{paper['title']}}},\n" if paper["title"] else ""

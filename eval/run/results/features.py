@@ -29,10 +29,10 @@ from robust_tfds.conditions import Condition
 _Columns = dict[str, np.ndarray]
 
 
-def of_run(
+def compute(
   path: epath.Path, layers: Sequence[str], conditions: Sequence[str], limit: int
 ) -> Iterator[Features]:
-  """Features of every model of a run, a condition after the other.
+  """Yield the features of every model of a run, condition by condition.
 
   Args:
     path: its workdir.
@@ -67,7 +67,7 @@ def of_run(
     for label in plan.models
   }
   classes = [names[0] for names in plan.class_names()]
-  for source, of_source in _by_source(data, chosen).items():
+  for source, of_source in _group_by_source(data, chosen).items():
     columns = _pass(plan, source, of_source, models, mesh)
     for (label, condition), parts in columns.items():
       whole = {n: np.concatenate([p[n] for p in parts]) for n in parts[0]}
@@ -88,20 +88,20 @@ class _Captured:
     self.predictor = predict.Predictor(self, variables, mesh)
 
   def apply(self, variables: Any, batch: jax.Array) -> jax.Array:
-    """All layers one after the other, float32 `[B, channels]`."""
+    """Return all layers one after the other, float32 `[B, channels]`."""
     _, kept = self._model.apply(variables, batch, capture=self._layers)
     arrays = [kept[name] for name in self._layers]
     self._widths = [x.shape[1] for x in arrays]
     return jnp.concatenate(arrays, axis=1)
 
   def cut(self, features: np.ndarray) -> dict[str, np.ndarray]:
-    """Layer -> its part of what `apply` gives."""
+    """Return each layer's part of what `apply` returns."""
     ends = np.cumsum(self._widths)[:-1]
     return dict(zip(self._layers, np.split(features, ends, axis=1)))
 
 
 def _mean(features: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
-  """Over the clips or frames of an example; see `predict.Reduce`."""
+  """Return means over an example's clips or frames; see `predict.Reduce`."""
   rows = features.reshape(len(features), -1, features.shape[-1])
   return {"features": rows.mean(axis=1)}
 
@@ -116,12 +116,12 @@ def _chosen(
   return [known[name] for name in conditions or known]
 
 
-def _by_source(
+def _group_by_source(
   data: data_lib.Data, conditions: Sequence[Condition]
 ) -> dict[inputs.Source, list[Condition]]:
   out: dict[inputs.Source, list[Condition]] = {}
   for condition in conditions:
-    out.setdefault(data.of(condition), []).append(condition)
+    out.setdefault(data.source(condition), []).append(condition)
   return out
 
 
@@ -132,7 +132,7 @@ def _pass(
   models: Mapping[str, _Captured],
   mesh: Any,
 ) -> dict[tuple[str, Condition], list[_Columns]]:
-  """Every example once, under each condition to each model."""
+  """Show every example once, under each condition to each model."""
   specs = {label: model.spec for label, model in models.items()}
   reader = plan.task.reader(source, conditions, specs)
   show = plan.task.show(mesh, specs)
@@ -162,10 +162,10 @@ def _pass(
 def _columns(
   key: tuple[str, Condition],
   batch: inputs.Batch,
-  given: Mapping[str, np.ndarray],
+  outputs: Mapping[str, np.ndarray],
 ) -> _Columns:
   valid = batch.mask
-  if not given["finite"][valid].all():
+  if not outputs["finite"][valid].all():
     raise errors.UserError(
       f"{key[0]} gives NaN or infinite features on {key[1].config}. Check the"
       " checkpoint and the dtype."
@@ -173,5 +173,5 @@ def _columns(
   return {
     "example_id": np.array(batch.example_id, np.str_)[valid],
     "label": batch.label[valid],
-    "features": given["features"][valid],
+    "features": outputs["features"][valid],
   }

@@ -11,20 +11,16 @@ import numpy as np
 from etils import epath
 from jax.sharding import Mesh
 
-from eval import papers
 from eval.cells import provenance, table
 from eval.cells.cell import Cell
 from eval.cells.files.overlay import Overlay
 from eval.cells.workdir import Workdir
 from eval.pipeline import blocks, inputs
-from eval.report import reports
-from eval.run import photographs
 from eval.run.data import Data
 from eval.run.execution import timing
 from eval.run.model import training_data
 from eval.run.plan import Plan
-from eval.run.results import citations
-from eval.tables.context import CellKey
+from eval.tables.context import CellKey, Context
 from eval.tasks import base
 from robust_tfds import devices, strings
 from robust_tfds.conditions import Condition
@@ -44,7 +40,7 @@ class Outcome:
     data: Data,
     truth: Mapping[str, Any] | None,
   ):
-    """Reads a first example, where there will be reports.
+    """Read a first example, where there will be reports.
 
     Args:
       workdir: where the table and the reports go.
@@ -58,26 +54,26 @@ class Outcome:
       self._pictures = _Pictures(plan, data, truth)
 
   def add(self, cell: Cell, columns: base.Columns) -> str:
-    """Measures a cell; gives its main number, for the line that is printed."""
+    """Measure a cell; return its main number for the progress line."""
     row = self._scorer.add(cell, columns)[0]
     if self._pictures:
       self._pictures.add(cell, columns)
     return f"{cell.model} {row.metric} {row.value:.3f}"
 
   @property
-  def wanted(self) -> Sequence[str]:
+  def shown_ids(self) -> Sequence[str]:
     """Ids of the examples whose pixels the reports show, see `one_pass.Setup`."""
-    return self._pictures.wanted if self._pictures else ()
+    return self._pictures.shown_ids if self._pictures else ()
 
   def note(self, condition: Condition, name: str, pixels: np.ndarray) -> None:
-    """Keeps what models see of a wanted example."""
+    """Keep what models see of a wanted example."""
     assert self._pictures is not None  # nothing else is wanted
     self._pictures.seen[condition, name] = pixels.copy()
 
   def publish(
     self, cells: Sequence[Cell], stages: timing.Stages
   ) -> list[table.Row]:
-    """Writes table.csv and timing.json; gives the table.
+    """Write table.csv and timing.json; return the table.
 
     Args:
       cells: all, in the order of the table.
@@ -92,15 +88,20 @@ class Outcome:
     return scored.rows
 
   def report(self, folder: epath.Path) -> None:
-    """Writes the reports of what was published, where the config says so.
+    """Write the reports of what was published, where the config says so.
 
     Args:
       folder: made where it is not there.
     """
     if not self._pictures or not self._published:
       return
+    from eval.report import reports
+    from eval.run import photographs
+
     plan, (scored, took) = self._plan, self._published
-    real = {"gallery": photographs.shown()} if plan.config.photographs else {}
+    real = (
+      {"gallery": photographs.classified()} if plan.config.photographs else {}
+    )
     shown = context(
       plan.task,
       scored,
@@ -120,17 +121,20 @@ def context(
   scored: base.RunScores,
   models: Mapping[str, str],
   **others: Any,
-) -> reports.Context:
-  """What the reports of a scored run read.
+) -> Context:
+  """Return what the reports of a scored run read.
 
   Args:
     models: label -> name in `models`, of which papers print numbers; these are
       shown beside a run of the same data alone.
     **others: further attributes of the context.
   """
+  from eval import papers
+  from eval.run.results import citations
+
   names = tuple(dict.fromkeys(c.name for c in scored.cells if c.name))
   dataset, other = task.setting.dataset, _is_other_data(task, scored)
-  return reports.Context(
+  return Context(
     facts=task.facts,
     family=task.family,
     dataset=f"{dataset}, {task.subset}" if task.subset else dataset,
@@ -160,10 +164,12 @@ def context(
 
 
 def _is_other_data(task: base.Task, scored: base.RunScores) -> bool:
-  """Whether printed numbers are of other data, or of more of it."""
+  """Return whether printed numbers are of other data, or of more of it."""
   known = next((cell.data for cell in scored.cells if cell.data), None)
   if known is None:  # of another program
     return bool(task.subset or scored.part)
+  from eval import papers
+
   return bool(papers.other_data(task.setting.dataset, known.words()))
 
 
@@ -192,7 +198,7 @@ class _Pictures:
     self._limit: tuple[float, str] | None = None
 
   @functools.cached_property
-  def wanted(self) -> Sequence[str]:
+  def shown_ids(self) -> Sequence[str]:
     """Ids of the examples that are shown as the run makes them."""
     task = self._plan.task
     if not self._plan.fly or task.per_model:
@@ -200,7 +206,7 @@ class _Pictures:
     return self._first_ids if task.has_overlays else [self._name]
 
   def add(self, cell: Cell, columns: base.Columns) -> None:
-    """Notes what of a cell will be shown."""
+    """Note what of a cell will be shown."""
     rows = columns["example_id"] == self._name
     if "top5" in columns and rows.any():
       key = cell.model, cell.name, cell.level
@@ -223,7 +229,7 @@ class _Pictures:
       }
 
   def all(self) -> dict[str, Any]:
-    """The context's attributes."""
+    """Return the context's attributes."""
     return {
       "samples": self._samples(self._sample, self._name),
       "predicted": self._predicted,
@@ -235,14 +241,14 @@ class _Pictures:
   def _samples(
     self, example: Mapping[str, Any], name: str
   ) -> dict[tuple[str, int], np.ndarray]:
-    """The first example under every condition."""
+    """Return the first example under every condition."""
     clean = np.asarray(example[self._data.clean.pixels])
     out = {}
     for condition in self._plan.conditions:
       key = condition.name, condition.level
       if not self._plan.fly:
         # The authors' files may have ids of their own.
-        prepared = self._data.of(condition).find([name])
+        prepared = self._data.source(condition).find([name])
         if name in prepared:
           out[key] = prepared[name]
       elif self._plan.task.per_model:
@@ -255,7 +261,7 @@ class _Pictures:
 
   @functools.cached_property
   def _first_ids(self) -> list[str]:
-    """Of the pictures that boxes are drawn into."""
+    """The ids of the pictures that boxes are drawn into."""
     clean = self._data.clean
     # On the fly the pictures come of one batch.
     count = min(_OVERLAID, clean.batch_size)
@@ -266,13 +272,13 @@ class _Pictures:
 
   @functools.cached_property
   def _first_rows(self) -> list[blocks.Picture]:
-    """Of the clean set: decoded once for all conditions."""
+    """The first rows of the clean set, decoded once for all conditions."""
     return list(blocks.PictureReader(self._data.clean).rows(0, _OVERLAID))
 
   def _as_models_see(
     self, condition: Condition, count: int
   ) -> list[np.ndarray]:
-    """The first pictures as models see them under a condition on the fly.
+    """Return the first pictures as models see them under a condition.
 
     Noted while the run made them; where an earlier one did, made in batches of the
     shapes that it had, so that nothing is compiled anew.
@@ -295,14 +301,14 @@ class _Pictures:
     return [out[place] for place in range(len(rows))]
 
   def _gallery(self) -> dict[str, Any]:
-    """What the task picks to show of a run of one condition."""
+    """Return what the task picks to show of a run of one condition."""
     if not self._columns:
       return {}
     find = self._data.clean.find
     return self._plan.task.gallery(find, self._columns, self.class_names)
 
   def _overlays(self) -> dict[str, Any]:
-    """Some pictures with what the first model detected."""
+    """Return some pictures with the first model's detections."""
     out = {}
     for title, names in self._overlaid.items():
       (boxes,) = self._boxes.values()
@@ -320,23 +326,23 @@ class _Pictures:
   def _images(
     self, condition: Condition, ids: Sequence[str]
   ) -> dict[str, np.ndarray]:
-    """Id -> picture under a condition, of those that the set has."""
+    """Return Id -> picture under a condition, of those that the set has."""
     if self._plan.fly:
       return dict(zip(ids, self._as_models_see(condition, len(ids))))
-    return self._data.of(condition).find(ids)
+    return self._data.source(condition).find(ids)
 
 
 def as_shown(
   task: base.Task, condition: Condition, batch: inputs.Batch, mesh: Mesh
 ) -> np.ndarray:
-  """What models see of a batch: uint8 `[B, ...]` on the host."""
+  """Return what models see of a batch: uint8 `[B, ...]` on the host."""
   show = task.show(mesh, {})
   images, _ = show.see(show.put(batch), condition, None)
   return devices.local_rows(images)
 
 
 def _gflops(plan: Plan) -> dict[str, float]:
-  """Of the models whose specs know."""
+  """Return the GFLOPs of the models whose specs have them."""
   specs = {label: plan.model(label).spec for label in plan.models}
   return {label: s.gflops for label, s in specs.items() if s.gflops}
 
@@ -351,8 +357,8 @@ def _provenance(plan: Plan, clean: inputs.Source) -> list[str]:
     f"{of_set}{clean.builder.info.full_name}, split {clean.split},"
     f" {clean.builder.counted(clean.total, clean.split)} examples",
     f"edition {setting.edition or 'none'}, codec"
-    f" {setting.codec or 'as stored'}, {how(plan)}, seed {setting.seed}",
-    *plan.shown,
+    f" {setting.codec or 'as stored'}, {pixel_origin(plan)}, seed {setting.seed}",
+    *plan.crop_lines,
     *(
       f"{label} was trained on: {training_data.words(entry) or 'not stated'}"
       for label, entry in plan.models.items()
@@ -360,8 +366,8 @@ def _provenance(plan: Plan, clean: inputs.Source) -> list[str]:
   ]
 
 
-def how(plan: Plan) -> str:
-  """Where corrupted pixels come from, in words."""
+def pixel_origin(plan: Plan) -> str:
+  """Return where corrupted pixels come from, in words."""
   if not plan.names:
     return "not corrupted"
   made = "corrupted on the fly" if plan.fly else "prepared"

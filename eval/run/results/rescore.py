@@ -16,7 +16,7 @@ from eval.cells.files import scored_folder
 from eval.cells.workdir import Workdir
 from eval.readers import base as readers_base
 from eval.report import reports
-from eval.run.results import beside, outside, publish
+from eval.run.results import benchmark_checks, publish, reference_run
 from eval.tables import detection_tables
 from robust_tfds.storage import disk
 
@@ -27,7 +27,7 @@ def score(
   options: readers_base.Options,
   form: str = readers.AUTO,
 ) -> str:
-  """Writes the table and the reports, of files also their cells.
+  """Write the table and the reports, of files also their cells.
 
   Args:
     paths: files of one format, or workdirs.
@@ -60,20 +60,20 @@ def _read(
   paths: Sequence[epath.Path],
   options: readers_base.Options,
 ) -> readers_base.Run:
-  """What is to be scored; of files held against what is said of them."""
+  """Return what is to be scored; of files held against what is said of them."""
   listed = ", ".join(map(str, paths))
   if options.facts and "facts" in reader.options:
-    options, run = beside.named(options)
+    options, run = reference_run.named(options)
     predictions = reader.read(paths, options)
-    return beside.joined(predictions, run, options, listed)
+    return reference_run.joined(predictions, run, options, listed)
   predictions = reader.read(paths, options)
   if reader.stored:
     return predictions
-  return outside.checked(predictions, options, listed)
+  return benchmark_checks.checked(predictions, options, listed)
 
 
 def _store(predictions: readers_base.Run, workdir: Workdir) -> readers_base.Run:
-  """The same predictions as a workdir's."""
+  """Return the same predictions as a workdir's."""
   data = predictions.cells[0].data  # of a run beside, where there is one
   workdir.claim(predictions.config, data.pixels if data else None)
   if predictions.truth is not None:
@@ -88,7 +88,7 @@ def _store(predictions: readers_base.Run, workdir: Workdir) -> readers_base.Run:
 def _publish(
   predictions: readers_base.Run, workdir: Workdir
 ) -> tuple[list[table.Row], list[str]]:
-  """Writes the table, and the reports of every data set; gives their summaries."""
+  """Write the table and all reports; return their summaries."""
   datasets = predictions.datasets
   rows: list[table.Row] = []
   texts = []
@@ -108,7 +108,7 @@ def _publish(
 def _context(
   predictions: readers_base.Run, dataset: str
 ) -> tuple[reports.Context, list[table.Row]]:
-  """One data set's cells, scored: what reports read, and the table."""
+  """Score one data set's cells: return what reports read, and the table."""
   task, scored = predictions.score(dataset)
   context = publish.context(
     task,

@@ -39,7 +39,7 @@ class Pictures:
   groups: int
 
   @classmethod
-  def of(
+  def from_ids(
     cls, ids: np.ndarray, group_ids: np.ndarray, draws: resampling.Draws
   ) -> Pictures:
     """Create the pictures of some draws.

@@ -80,8 +80,8 @@ def _counts(columns: Columns, row: np.ndarray, place: np.ndarray) -> list[str]:
   if np.any(place >= lengths[row]):
     lacking = row[np.argmax(place >= lengths[row])]
     raise errors.UserError(
-      f"Image {columns['image_id'][lacking]}: {lengths[lacking]} masks of more"
-      " detections. The cell is damaged: compute it again."
+      f"Image {columns['image_id'][lacking]}: got {lengths[lacking]} masks,"
+      " expected one for each detection. The cell is damaged: compute it again."
     )
   return [texts[r][p] for r, p in zip(row, place)]
 
@@ -103,7 +103,7 @@ class Corners:
   score: np.ndarray
 
   @classmethod
-  def of(
+  def from_boxes(
     cls, image: np.ndarray, label: np.ndarray, box: np.ndarray, score: Any
   ) -> Corners:
     """Create them from boxes of pixel borders; the last pixel is inside."""
@@ -120,7 +120,7 @@ def corners(columns: Columns, truth: Truth) -> Corners:
   """
   detections("bbox", columns, truth)
   row, place = _valid(columns, len(truth["categories"]))
-  return Corners.of(
+  return Corners.from_boxes(
     columns["image_id"][row],
     columns["classes"][row, place],
     columns["boxes"][row, place].astype(np.float64),

@@ -1,6 +1,6 @@
 """Boxes that the gallery draws in a picture: hits, misses and false alarms."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,7 +36,7 @@ def best_score(columns: _Columns, truth: checks.Truth) -> tuple[float, float]:
   return operating_point.best_f1(matcher.score, right, wrong, number)
 
 
-def of_picture(
+def picture_overlays(
   example_id: str,
   columns: _Columns,
   truth: Mapping[str, Any],
@@ -52,7 +52,9 @@ def of_picture(
   image_id = int(columns["image_id"][row])
   names = [c["name"] for c in truth["categories"]]
   free, out = _objects(truth, image_id), []
-  for place, score in _shown(columns, row, least_score):
+  for place, score in enumerate(columns["scores"][row].tolist()):
+    if columns["classes"][row, place] < 0 or score < least_score:
+      continue
     box, label = (
       columns["boxes"][row, place],
       int(columns["classes"][row, place]),
@@ -68,15 +70,6 @@ def of_picture(
     kind: Kind = "hit" if hits else "wrong"
     out.append(Overlay(kind, (x1, y1, x2, y2), text, mask, corner))
   return out + [Overlay("missed", box, names[label]) for label, box in free]
-
-
-def _shown(
-  columns: _Columns, row: int, least_score: float
-) -> Iterator[tuple[int, float]]:
-  """Yield the places and scores of a picture's detections."""
-  for place, score in enumerate(columns["scores"][row].tolist()):
-    if columns["classes"][row, place] >= 0 and score >= least_score:
-      yield place, score
 
 
 def _mask(
@@ -115,9 +108,9 @@ def _corners(box: Sequence[float]) -> tuple[float, float, float, float]:
   return x, y, x + width, y + height
 
 
-def _iou(one: Sequence[float], two: Sequence[float]) -> float:
-  width = min(one[2], two[2]) - max(one[0], two[0])
-  height = min(one[3], two[3]) - max(one[1], two[1])
+def _iou(box: Sequence[float], object_box: Sequence[float]) -> float:
+  width = min(box[2], object_box[2]) - max(box[0], object_box[0])
+  height = min(box[3], object_box[3]) - max(box[1], object_box[1])
   both = max(width, 0.0) * max(height, 0.0)
-  areas = [(b[2] - b[0]) * (b[3] - b[1]) for b in (one, two)]
+  areas = [(b[2] - b[0]) * (b[3] - b[1]) for b in (box, object_box)]
   return float(both / max(sum(areas) - both, 1e-9))

@@ -76,7 +76,7 @@ def columns(results: Any, truth: Mapping[str, Any]) -> dict[str, np.ndarray]:
   return out
 
 
-def is_one(columns_of_cell: Columns) -> bool:
+def holds_results(columns_of_cell: Columns) -> bool:
   """Return whether a cell's columns are those of a results list."""
   return "category_id" in columns_of_cell
 
@@ -153,7 +153,7 @@ def corners(columns_of_cell: Columns, truth: Mapping[str, Any]) -> Corners:
   box = columns_of_cell["bbox"][order]
   box[:, 2:] += box[:, :2]
   categories = columns_of_cell["category_id"][order].tolist()
-  return Corners.of(
+  return Corners.from_boxes(
     columns_of_cell["image_id"][order],
     np.array([label[c] for c in categories], np.int64),
     box,

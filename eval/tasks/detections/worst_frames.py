@@ -39,7 +39,7 @@ def numbered(columns: Columns, truth: Mapping[str, Any]) -> Columns:
   strange = sorted(ids.keys() ^ set(names))
   if strange:
     raise errors.UserError(
-      f"Frames and ground truth differ: {strange[0]!r} is in one of them alone"
+      f"Frames and ground truth differ: {strange[0]!r} is in only one of them"
       f" ({len(strange):,} are). Both must be of one run."
     )
   return {**columns, "image_id": np.array([ids[n] for n in names], np.int64)}
@@ -128,7 +128,7 @@ def scored(
     UserError: a detection or a frame that does not fit the ground truth.
   """
   source: Any = detected_columns
-  if result_lists.is_one(columns):
+  if result_lists.holds_results(columns):
     source = result_lists
   ids, number = pictures.ids, len(truth.category_ids)
   detections = source.detections("bbox", columns, truth)

@@ -58,7 +58,7 @@ def note(baseline: str, dataset: str) -> str:
   """Return the note of numbers that a baseline of other sets normalises.
 
   >>> note("alexnet", "mine_c")
-  'AlexNet is of imagenet_c and imagenet_p, mine_c is a set that nobody knows'
+  "AlexNet's numbers are of imagenet_c and imagenet_p; mine_c is an unknown set"
   >>> note("alexnet", "imagenet_c"), note("model:a", "mine_c"), note("", "mine_c")
   ('', '', '')
   """
@@ -69,9 +69,7 @@ def note(baseline: str, dataset: str) -> str:
     return ""
   published = corruption_error.load_baseline(baseline)
   listed = " and ".join(published["datasets"])
-  return (
-    f"{published['name']} is of {listed}, {dataset} is a set that nobody knows"
-  )
+  return f"{published['name']}'s numbers are of {listed}; {dataset} is an unknown set"
 
 
 def check(

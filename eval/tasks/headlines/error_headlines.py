@@ -102,13 +102,13 @@ def _over(
 
 
 def _plain(
-  ours: Arrays, theirs: Arrays, cells: Sequence[Condition]
+  ours: Arrays, reference: Arrays, cells: Sequence[Condition]
 ) -> np.ndarray:
   return np.mean(_errors(ours, cells), axis=0)
 
 
 def _retained(
-  ours: Arrays, theirs: Arrays, cells: Sequence[Condition]
+  ours: Arrays, reference: Arrays, cells: Sequence[Condition]
 ) -> np.ndarray:
   """Return the mean share of the clean accuracy that cells retain, as gamma_r
   does.
@@ -119,21 +119,23 @@ def _retained(
   )
 
 
-def _ce(ours: Arrays, theirs: Arrays, cells: Sequence[Condition]) -> np.ndarray:
-  return corruption_error.ce(_errors(ours, cells), _errors(theirs, cells))
+def _ce(
+  ours: Arrays, reference: Arrays, cells: Sequence[Condition]
+) -> np.ndarray:
+  return corruption_error.ce(_errors(ours, cells), _errors(reference, cells))
 
 
 def _relative_ce(
-  ours: Arrays, theirs: Arrays, cells: Sequence[Condition]
+  ours: Arrays, reference: Arrays, cells: Sequence[Condition]
 ) -> np.ndarray:
   return corruption_error.relative_ce(
     _errors(ours, cells),
     ours[_CLEAN]["error"],
-    _errors(theirs, cells),
-    theirs[_CLEAN]["error"],
+    _errors(reference, cells),
+    reference[_CLEAN]["error"],
   )
 
 
-def _errors(of: Arrays, cells: Sequence[Condition]) -> np.ndarray:
+def _errors(arrays: Arrays, cells: Sequence[Condition]) -> np.ndarray:
   """Stack the errors of cells: `[cells, ..., K]`."""
-  return np.stack([of[c]["error"] for c in cells])
+  return np.stack([arrays[c]["error"] for c in cells])

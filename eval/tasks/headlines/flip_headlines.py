@@ -41,7 +41,7 @@ def headlines(
   out = [clean]
   for difficulty in conditions.DIFFICULTIES:
     known = {} if published and difficulty > 1 else reference
-    out += _at(difficulty, cells, known)
+    out += _difficulty_headlines(difficulty, cells, known)
   return out
 
 
@@ -61,7 +61,9 @@ def published_cells(
   return out
 
 
-def _at(difficulty: int, cells: Cells, reference: Cells) -> Iterator[Headline]:
+def _difficulty_headlines(
+  difficulty: int, cells: Cells, reference: Cells
+) -> Iterator[Headline]:
   """Yield the headlines of a difficulty."""
   here = _Difficulty(difficulty)
   for plain in NORMALISERS.values():
@@ -104,13 +106,13 @@ class _Difficulty:
   ) -> Headline:
     """Return the headline of a mean over perturbations."""
 
-    def rate(ours: Arrays, theirs: Arrays, name: str) -> np.ndarray:
-      value = self._at(ours, plain, name)
+    def rate(ours: Arrays, reference: Arrays, name: str) -> np.ndarray:
+      value = self._value(ours, plain, name)
       if not normalised:
         return value
-      return stability.normalised(value, self._at(theirs, plain, name))
+      return stability.normalised(value, self._value(reference, plain, name))
 
-    over = mean_of(lambda ours, theirs, c: rate(ours, theirs, c.name))
+    over = mean_of(lambda ours, reference, c: rate(ours, reference, c.name))
     cells = [self._cell(n) for n in names]
     return Headline(
       metric,
@@ -128,6 +130,6 @@ class _Difficulty:
     noise = _FAMILY.is_noise(name)
     return _FAMILY.condition(name, self._level if noise else 1)
 
-  def _at(self, cells: Arrays, metric: str, name: str) -> np.ndarray:
+  def _value(self, cells: Arrays, metric: str, name: str) -> np.ndarray:
     row = 0 if _FAMILY.is_noise(name) else self._level - 1
     return cells[self._cell(name)][metric][row]

@@ -51,7 +51,7 @@ class Headline:
     formula: its formula; an undefined division gives nan.
     name: the corruption's; empty for the whole benchmark.
     level: difficulty, if the metric has one.
-    asked: the headline is computed if any of these cells was run. Empty: any of
+    trigger_cells: the headline is computed if any of these cells was run. Empty: any of
       its corrupted cells, or, if it has none, any cell.
     normalised: whether the same cells of the baseline enter the formula.
     positive: the cell whose first metric must be above 0; None if there is
@@ -60,10 +60,10 @@ class Headline:
     restated: the number is a cell's own, and so is its interval.
     own_fingerprint: whether the row's fingerprint covers only the headline's
       cells, not all of the model's.
-    of_parts: its metrics are those of parts of the data, and a draw may miss a
+    disjoint_parts: its metrics are those of parts of the data, and a draw may miss a
       part. If too many draws do, only blocks give its interval.
     difference: it is the first metric minus the second, and its interval is
-      bounded by theirs: `spread.of_difference`.
+      bounded by reference: `spread.bounded_difference`.
     over: makes the formula for any of its corrupted cells; for all of them it
       is `formula`. None if no number over a part of them is reported.
     note: an additional note of its row.
@@ -76,13 +76,13 @@ class Headline:
   name: str = ""
   level: int | None = None
   _: dataclasses.KW_ONLY
-  asked: Sequence[Condition] = ()
+  trigger_cells: Sequence[Condition] = ()
   normalised: bool = False
   positive: Condition | None = None
   undefined: str = ""
   restated: bool = False
   own_fingerprint: bool = False
-  of_parts: bool = False
+  disjoint_parts: bool = False
   difference: bool = False
   over: Over | None = None
   note: str = ""
@@ -111,21 +111,22 @@ class Headline:
     """The metric, corruption and level."""
     return self.metric, self.name, self.level
 
-  def is_asked(self, cells: Cells) -> bool:
+  def is_triggered(self, cells: Cells) -> bool:
     """Return whether a cell that triggers the headline is present."""
     corrupted = [c for c in self.cells if not c.clean]
     return any(
-      self._is_in(cells, c) for c in self.asked or corrupted or self.cells
+      self._is_in(cells, c)
+      for c in self.trigger_cells or corrupted or self.cells
     )
 
-  def lacks(self, cells: Cells, reference: Cells) -> str:
+  def missing(self, cells: Cells, reference: Cells) -> str:
     """Return which cells are missing, in words; '' if none is."""
     ours = [c for c in self.cells if self._is_in(cells, c)]
     note = missing_cells.note(self.cells, ours)
     if note or not self.normalised:
       return note
-    theirs = [c for c in self.cells if self._is_in(reference, c)]
-    note = missing_cells.note(self.cells, theirs)
+    of_baseline = [c for c in self.cells if self._is_in(reference, c)]
+    note = missing_cells.note(self.cells, of_baseline)
     return f"of the baseline {note}" if note else ""
 
   def part(self, cells: Cells) -> Headline | None:
@@ -140,10 +141,10 @@ class Headline:
     lacks_clean = len(there) - len(present) < len(self.cells) - len(corrupted)
     if self.over is None or lacks_clean or len(present) in (0, len(corrupted)):
       return None
-    return self._of_part(definitions.PART, self.over, present)
+    return self._restricted(definitions.PART, self.over, present)
 
   def held_out(
-    self, cells: Cells, seen: Collection[Condition]
+    self, cells: Cells, trained_on: Collection[Condition]
   ) -> Headline | None:
     """Return the headline over its cells that the model was not trained on.
 
@@ -152,16 +153,16 @@ class Headline:
 
     Args:
       cells: the cells that are present.
-      seen: the conditions that it was trained on.
+      trained_on: the conditions that the model was trained on.
     """
     there = [c for c in self.cells if self._is_in(cells, c)]
-    rest = [c for c in there if not c.clean and c not in seen]
-    trained = any(c in seen for c in self.cells)
+    rest = [c for c in there if not c.clean and c not in trained_on]
+    trained = any(c in trained_on for c in self.cells)
     if self.over is None or self.name or not (trained and rest):
       return None
-    return self._of_part(definitions.HELD_OUT, self.over, rest)
+    return self._restricted(definitions.HELD_OUT, self.over, rest)
 
-  def _of_part(
+  def _restricted(
     self, prefix: str, over: Over, part: Sequence[Condition]
   ) -> Headline:
     """Return the headline over some of its corrupted cells, and its clean one
@@ -169,12 +170,17 @@ class Headline:
     """
     *overlap, name = self.metric.split("/")
     corrupted = [c for c in self.cells if not c.clean]
+    plain = len(self.metrics) == 1 and not self.normalised
     return dataclasses.replace(
       self,
+      # A mean over one cell is the cell's own number.
+      restated=plain
+      and len(part) == 1
+      and not any(c.clean for c in self.cells),
       metric="/".join([*overlap, prefix + name]),
       cells=[c for c in self.cells if c.clean or c in part],
       formula=over(part),
-      asked=(),
+      trigger_cells=(),
       over=None,
       note=missing_cells.part_note(corrupted, part),
     )
@@ -194,10 +200,10 @@ class Headline:
         one.
     """
     ours = self._chosen(cells)
-    theirs = self._chosen(reference) if self.normalised else {}
+    reference = self._chosen(reference) if self.normalised else {}
     every = [
       r
-      for side in (ours, theirs)
+      for side in (ours, reference)
       for metrics in side.values()
       for r in metrics.values()
       if isinstance(r, Replicates)
@@ -210,16 +216,18 @@ class Headline:
     like = (min if blocks_alone else max)(
       every, key=lambda r: r.effective_groups
     )
-    if self.of_parts:
-      number = self._of_parts(ours)
+    if self.disjoint_parts:
+      number = self._disjoint_number(ours)
       if number.enough_draws:
         return number
-      return self._of_parts(without_draws(ours))
+      return self._disjoint_number(
+        _each(ours, lambda r: dataclasses.replace(r, draws=None))
+      )
     with np.errstate(divide="ignore", invalid="ignore"):
-      joined = self.formula(_joined(ours), _joined(theirs))
+      joined = self.formula(_joined(ours), _joined(reference))
     return like.like(np.asarray(joined, np.float64))
 
-  def _of_parts(self, ours: Numbers) -> Replicates:
+  def _disjoint_number(self, ours: Numbers) -> Replicates:
     """Return the number from parts of the data that have different groups."""
     keys = [(c, m) for c, of in ours.items() for m in of]
 
@@ -244,9 +252,9 @@ def mean_of(each: Callable[[Arrays, Arrays, Condition], np.ndarray]) -> Over:
   """
 
   def formula(
-    ours: Arrays, theirs: Arrays, cells: Sequence[Condition]
+    ours: Arrays, reference: Arrays, cells: Sequence[Condition]
   ) -> np.ndarray:
-    return np.mean([each(ours, theirs, c) for c in cells], axis=0)
+    return np.mean([each(ours, reference, c) for c in cells], axis=0)
 
   return mean_over_names(formula)
 
@@ -263,25 +271,11 @@ def mean_over_names(
   def over(cells: Sequence[Condition]) -> Formula:
     names = dict.fromkeys(c.name for c in cells)
     of_names = [[c for c in cells if c.name == name] for name in names]
-    return lambda ours, theirs: np.mean(
-      [of_name(ours, theirs, of) for of in of_names], axis=0
+    return lambda ours, reference: np.mean(
+      [of_name(ours, reference, of) for of in of_names], axis=0
     )
 
   return over
-
-
-def with_parts(headlines: Iterable[Headline], cells: Cells) -> list[Headline]:
-  """Return headlines, each followed by its `part` if cells are missing."""
-  pairs = ((h, h.part(cells)) for h in headlines)
-  return [one for pair in pairs for one in pair if one is not None]
-
-
-def with_held_out(
-  headlines: Iterable[Headline], cells: Cells, seen: Collection[Condition]
-) -> list[Headline]:
-  """Return headlines, each followed by its `held_out` if there is one."""
-  pairs = ((h, h.held_out(cells, seen)) for h in headlines)
-  return [one for pair in pairs for one in pair if one is not None]
 
 
 def numbers(
@@ -291,18 +285,13 @@ def numbers(
   return {
     h.key: h.number(cells, reference)
     for h in headlines
-    if not h.lacks(cells, reference)
+    if not h.missing(cells, reference)
   }
 
 
 def values_alone(cells: Reference) -> Reference:
   """Return cells without draws and blocks."""
   return _each(cells, lambda r: value_alone(r.value))
-
-
-def without_draws(cells: Reference) -> Reference:
-  """Return cells without draws."""
-  return _each(cells, lambda r: dataclasses.replace(r, draws=None))
 
 
 def levels(cells: Arrays, family: Family, metric: str, name: str) -> np.ndarray:
@@ -342,7 +331,7 @@ class ModelCells:
     baseline: the setting's baseline, see `base.Setting`.
     reference: the baseline's numbers; empty without one.
     is_baseline: whether the model is the baseline: it is 1 in every draw.
-    seen: the benchmark's conditions that the model was trained on.
+    trained_on: the benchmark's conditions that the model was trained on.
   """
 
   rows: Mapping[Condition, Sequence[table.Row]]
@@ -352,16 +341,19 @@ class ModelCells:
   baseline: str = ""
   reference: Reference = dataclasses.field(default_factory=dict)
   is_baseline: bool = False
-  seen: Collection[Condition] = ()
+  trained_on: Collection[Condition] = ()
 
   @property
   def every_row(self) -> list[table.Row]:
     """The rows of all cells, in their order."""
     return [row for rows in self.rows.values() for row in rows]
 
-  def row_of(self, condition: Condition, metric: str) -> table.Row:
-    """Return a cell's row; the first if there are several difficulties."""
-    return next(r for r in self.rows[condition] if r.metric == metric)
+  def row_of(
+    self, condition: Condition, metric: str, level: int | None = None
+  ) -> table.Row:
+    """Return a cell's row at a level, or its first row of the metric."""
+    rows = [r for r in self.rows[condition] if r.metric == metric]
+    return next((r for r in rows if r.severity == level), rows[0])
 
   def over(self, headlines: Iterable[Headline]) -> list[table.Row]:
     """Return the rows of the headlines that its cells trigger."""
@@ -369,21 +361,24 @@ class ModelCells:
     return [
       self.row(headline, summary)
       for headline in headlines
-      if headline.is_asked(self.numbers)
+      if headline.is_triggered(self.numbers)
     ]
 
   def row(self, headline: Headline, summary: cells_lib.Summary) -> table.Row:
     """Return the row of a headline: its number, or why there is none."""
     name, metric, level = headline.name, headline.metric, headline.level
-    lacks = headline.lacks(self.numbers, self.reference)
+    lacks = headline.missing(self.numbers, self.reference)
     if lacks:
       return summary.row(name, metric, None, level=level, note=lacks)
     if headline.restated:
-      row = self.row_of(headline.cells[0], headline.metrics[0])
+      row = self.row_of(headline.cells[0], headline.metrics[0], level)
       if headline.own_fingerprint:
         summary = cells_lib.Summary.of([row])
-      ends = row.lo, row.hi
-      return summary.row(name, metric, row.value, ends, row.n, note=row.note)
+      ends, n = (row.lo, row.hi), row.n
+      note = "; ".join(filter(None, (headline.note, row.note)))
+      return summary.row(
+        name, metric, row.value, ends, n, level=level, note=note
+      )
     number = self.number(headline)
     value = float(number.value)
     if math.isnan(value) or not self._is_defined(headline):
@@ -393,7 +388,7 @@ class ModelCells:
     keeps = headline.normalised and self.is_baseline
     of = spread.number(number, known.bounds, keeps_points=keeps)
     if headline.difference:
-      of = spread.of_difference(
+      of = spread.bounded_difference(
         of, *(self.row_of(headline.cells[0], m) for m in headline.metrics)
       )
     note = of.note if known.has_interval else ""
@@ -406,7 +401,7 @@ class ModelCells:
     groups.
     """
     number = headline.number(self.numbers, self.reference)
-    if number.draws is not None or not number.blocks or headline.of_parts:
+    if number.draws is not None or not number.blocks or headline.disjoint_parts:
       return number
     groups = [self.groups[c] for c in headline.cells]
     first = groups[0]

@@ -30,10 +30,10 @@ def headlines(cells: Cells) -> list[Headline]:
   Args:
     cells: those of one model, with the metric AP or, for VOC, AP50.
   """
-  return [h for kind in ("bbox", "segm") for h in _of_kind(cells, kind)]
+  return [h for kind in ("bbox", "segm") for h in _kind_headlines(cells, kind)]
 
 
-def _of_kind(cells: Cells, kind: str) -> list[Headline]:
+def _kind_headlines(cells: Cells, kind: str) -> list[Headline]:
   metric = f"{kind}/AP"
   if not any(metric in metrics for metrics in cells.values()):
     metric = f"{kind}/AP50"
@@ -46,11 +46,19 @@ def _of_kind(cells: Cells, kind: str) -> list[Headline]:
   for suffix, scope in _SCOPES.items():
     names = benchmark.names(scope)
     # The 15 alone do not ask for the mean over 19.
-    asked = [n for n in names if n not in common] or names
-    out.append(_over(names, f"{prefix}mpc{suffix}", metric, asked=asked))
+    trigger_names = [n for n in names if n not in common] or names
+    out.append(
+      _over(names, f"{prefix}mpc{suffix}", metric, trigger_names=trigger_names)
+    )
     if scope != "validation":
       out.append(
-        _over(names, f"{prefix}rpc{suffix}", metric, asked=asked, relative=True)
+        _over(
+          names,
+          f"{prefix}rpc{suffix}",
+          metric,
+          trigger_names=trigger_names,
+          relative=True,
+        )
       )
   return out
 
@@ -61,7 +69,7 @@ def _over(
   metric: str,
   name: str = "",
   *,
-  asked: Sequence[str] = (),
+  trigger_names: Sequence[str] = (),
   relative: bool = False,
 ) -> Headline:
   """Return the headline of a mean over corruptions, divided by P if `relative`."""
@@ -79,7 +87,7 @@ def _over(
     [_CLEAN, *cells] if relative else cells,
     ratio if relative else over(cells),
     name,
-    asked=missing_cells.needed(_FAMILY, asked),
+    trigger_cells=missing_cells.needed(_FAMILY, trigger_names),
     undefined=_UNDEFINED,
     # Of a part of all 19 the parts of the 15 and of the 4 say more.
     over=None if relative or headline.endswith("_all") else over,

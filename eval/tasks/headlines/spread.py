@@ -42,7 +42,7 @@ def draws_of(
   return resampling.Draws.from_groups(np.concatenate(list(groups.values())))
 
 
-def of_cells(totals: Totals, draws: resampling.Draws) -> Replicates:
+def cell_replicates(totals: Totals, draws: resampling.Draws) -> Replicates:
   """Return the replicates of many cells from one pass over the draws.
 
   Args:
@@ -58,7 +58,7 @@ def of_cells(totals: Totals, draws: resampling.Draws) -> Replicates:
 
 
 def number(
-  of: resampling.Replicates,
+  replicates: resampling.Replicates,
   bounds: Bounds,
   *,
   keeps_points: bool = False,
@@ -67,7 +67,7 @@ def number(
   """Return a number with its intervals, or with a note why it has none.
 
   Args:
-    of: replicates of shape `[]`.
+    replicates: the number's, of shape `[]`.
     bounds: least and largest possible value (`Metric.bounds`): intervals end
       there.
     keeps_points: whether an interval of no width is kept. Only numbers that are
@@ -78,20 +78,22 @@ def number(
   Raises:
     ValueError: a value out of bounds.
   """
-  value = float(of.value)
+  value = float(replicates.value)
   least, most = bounds
   if not (math.isnan(value) or least - _ROUNDING <= value <= most + _ROUNDING):
     raise ValueError(f"A number is {value}, expected one in [{least}, {most}].")
-  why = "" if math.isnan(value) else _why_none(of, keeps_points)
+  why = "" if math.isnan(value) else _why_none(replicates, keeps_points)
   if why or math.isnan(value):
     return dataclasses.replace(Number.of(value), note=why)
-  lo, hi = np.clip(of.interval(percentiles=percentiles), *bounds)
-  t = np.clip(of.jackknife_interval(), *bounds).tolist()
-  beside = None if of.draws is None else (t[0], t[1])
+  lo, hi = np.clip(replicates.interval(percentiles=percentiles), *bounds)
+  t = np.clip(replicates.jackknife_interval(), *bounds).tolist()
+  beside = None if replicates.draws is None else (t[0], t[1])
   return dataclasses.replace(Number.of(value, lo, hi), jackknife=beside)
 
 
-def of_difference(of: Number, first: table.Row, second: table.Row) -> Number:
+def bounded_difference(
+  difference: Number, first: table.Row, second: table.Row
+) -> Number:
   """Return the difference of two rates of different groups, bounded by its
   terms.
 
@@ -100,26 +102,30 @@ def of_difference(of: Number, first: table.Row, second: table.Row) -> Number:
   draws give none, it is the interval of Zou and Donner (2008).
 
   Args:
-    of: the difference, from `number`.
+    difference: the number, from `number`.
     first: the term's row with its interval.
     second: the row of the subtracted term.
   """
-  if of.value is None:
-    return of
+  if difference.value is None:
+    return difference
   terms = []
   for row in (first, second):
     if row.lo is None or row.hi is None:
-      return Number(of.value, note=f"no interval: {row.metric} has none")
+      return Number(
+        difference.value, note=f"no interval: {row.metric} has none"
+      )
     terms.append((row.value - row.lo, row.hi - row.value))
   (below, above), (less_below, less_above) = terms
   ends = []
   for end, *reach in (
-    (of.lo, below, less_above),
-    (of.hi, above, less_below),
+    (difference.lo, below, less_above),
+    (difference.hi, above, less_below),
   ):
-    drawn = math.hypot(*reach) if end is None else abs(of.value - end)
+    drawn = math.hypot(*reach) if end is None else abs(difference.value - end)
     ends.append(min(max(drawn, *reach), sum(reach)))
-  return Number(of.value, of.value - ends[0], of.value + ends[1])
+  return Number(
+    difference.value, difference.value - ends[0], difference.value + ends[1]
+  )
 
 
 def difference_bounds(bounds: Bounds) -> Bounds:
@@ -128,15 +134,15 @@ def difference_bounds(bounds: Bounds) -> Bounds:
   return least - most, most - least
 
 
-def _why_none(of: resampling.Replicates, keeps_points: bool) -> str:
+def _why_none(replicates: resampling.Replicates, keeps_points: bool) -> str:
   """Return why a number has no interval; '' if it has one."""
-  if not of.blocks:
+  if not replicates.blocks:
     return ALONE
-  if of.blocks < 2:
+  if replicates.blocks < 2:
     return _ONE_GROUP
-  lo, hi = of.interval()
+  lo, hi = replicates.interval()
   if not math.isfinite(lo + hi):
-    return _NO_BLOCK if of.enough_draws else _NO_INTERVAL
+    return _NO_BLOCK if replicates.enough_draws else _NO_INTERVAL
   return _NO_SPREAD if _equal(lo, hi) and not keeps_points else ""
 
 

@@ -24,7 +24,7 @@ def columns(numbers: Mapping[str, float]) -> dict[str, np.ndarray]:
   }
 
 
-def is_one(columns_of_cell: Columns) -> bool:
+def holds_numbers(columns_of_cell: Columns) -> bool:
   """Return whether a cell's columns are numbers."""
   return "value" in columns_of_cell
 

@@ -39,7 +39,7 @@ class Classes:
   count: int = 0
 
   @classmethod
-  def of(
+  def from_labels(
     cls,
     dataset: str,
     path: epath.Path | None,
@@ -114,10 +114,10 @@ class Classes:
       return f": no class {value[:40]}. {scope}"
     if self.names:
       unknown = errors.unknown_error("class", value, self.names)
-      return f": {unknown} Other names, and their numbers, are said by --classes=FILE."
+      return f": {unknown} Other names can be numbered by --classes=FILE."
     return (
-      f": got {value[:40]!r}, expected a whole number from 0. Names of classes are"
-      " numbered by --classes=FILE, a name a line."
+      f": got {value[:40]!r}, expected a whole number from 0. Names of classes"
+      " need --classes=FILE, one name a line."
     )
 
 
@@ -140,7 +140,7 @@ def read(path: epath.Path) -> tuple[str, ...]:
     names.pop()
   if len(names) < 2:
     raise errors.UserError(
-      f"{path}: {len(names)} names, expected one a line of two classes or more."
+      f"{path}: got {len(names)} names, expected two or more, one a line."
     )
   for number, name in enumerate(names, 1):
     if not name or name in names[: number - 1]:

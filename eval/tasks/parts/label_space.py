@@ -3,8 +3,7 @@
 A model of 1,000 classes is scored on a data set of fewer by the best logit of
 each class's members, inside the jitted step and before the top-5. Any data set
 may have a space: a `label_map.json` in its folder (the folder is the registry),
-a JSON file of your own, or a list of indices (ImageNet-A and -R keep 200 of the
-1,000 classes unchanged).
+or a JSON file of your own.
 
 The JSON holds `source`, `source_classes` (number of the model's classes) and
 `classes`, each with `name` and `members` (indices into the model's classes).
@@ -13,7 +12,6 @@ The JSON holds `source`, `source_classes` (number of the model's classes) and
 import dataclasses
 import hashlib
 import json
-from collections.abc import Iterable, Mapping, Sequence
 
 import jax
 import jax.numpy as jnp
@@ -64,32 +62,24 @@ class LabelSpace:
 
   def __post_init__(self) -> None:
     """Refuse members outside the source, in two classes, or none."""
-    if len(self.classes) != len(self.members) or not self.classes:
-      raise errors.UserError(
-        f"{self.name}: {len(self.classes)} classes with {len(self.members)}"
-        " groups of members."
-      )
-    if len(set(self.classes)) < len(self.classes):
-      same = next(c for c in self.classes if self.classes.count(c) > 1)
-      raise errors.UserError(
-        f"{self.name}: two classes have the name {same!r}."
-      )
     listed = [m for group in self.members for m in group]
-    for member in listed:
-      if not isinstance(member, (int, np.integer)) or isinstance(member, bool):
-        raise errors.UserError(
-          f"{self.name}: members are indices of source classes, got {member!r}."
-        )
-    wrong = [m for m in listed if not 0 <= m < self.source_classes]
-    if wrong or len(set(listed)) != len(listed):
-      twice = [m for m in listed if listed.count(m) > 1]
-      fault = f"{wrong[0]} is no" if wrong else f"{twice[0]} is twice a member"
-      raise errors.UserError(
-        f"{self.name}: {fault}{' member' if wrong else ''} of source classes"
-        f" 0..{self.source_classes - 1}."
+    outside = [m for m in listed if not 0 <= m < self.source_classes]
+    repeated = [m for m in listed if listed.count(m) > 1]
+    twice = [c for c in self.classes if self.classes.count(c) > 1]
+    fault = ""
+    if twice:
+      fault = f"two classes have the name {twice[0]!r}"
+    elif outside:
+      fault = (
+        f"got member {outside[0]}, expected indices of source classes,"
+        f" 0..{self.source_classes - 1}"
       )
-    if not listed:
-      raise errors.UserError(f"{self.name}: no class has a member.")
+    elif repeated:
+      fault = f"{repeated[0]} is a member of two classes, or twice of one"
+    elif not listed:
+      fault = "no class has a member"
+    if fault:
+      raise errors.UserError(f"{self.name}: {fault}.")
 
   @property
   def columns(self) -> tuple[int, ...]:
@@ -174,41 +164,6 @@ def get(name: str) -> LabelSpace:
   if name not in names():
     raise errors.unknown_error("label space", name, names())
   return _read(_folder() / name / _FILE, name)
-
-
-def make(
-  name: str, groups: Mapping[str, Sequence[int]], source_classes: int = 1000
-) -> LabelSpace:
-  """Create a space of your own: class name -> indices of the source's classes.
-
-  Raises:
-    UserError: an index outside the source, one in two classes, or no members.
-
-  >>> space = make("halves", {"low": [0, 1], "high": [2, 3]}, 4)
-  >>> [float(v) for v in space.project(jnp.array([1.0, 5.0, 3.0, 2.0]))]
-  [5.0, 3.0]
-  """
-  for key, group in groups.items():
-    if isinstance(group, str) or not isinstance(group, Iterable):
-      raise errors.UserError(
-        f"{name}: the members of {key!r} are a list of indices, got {group!r}."
-      )
-  members = tuple(
-    tuple(i.item() if isinstance(i, np.generic) else i for i in g)
-    for g in groups.values()
-  )
-  return LabelSpace(name, tuple(groups), members, source_classes)
-
-
-def subset(
-  name: str, indices: Sequence[int], source_classes: int = 1000
-) -> LabelSpace:
-  """Create a space of some of the source's classes, as in ImageNet-A and -R.
-
-  >>> subset("first_two", [0, 1], 4).project(jnp.arange(4.0)).tolist()
-  [0.0, 1.0]
-  """
-  return make(name, {str(i): [i] for i in indices}, source_classes)
 
 
 def _folder() -> epath.Path:

@@ -18,7 +18,7 @@ import numpy as np
 NAMES = ("nll", "brier")
 
 
-def of_logits(logits: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
+def from_logits(logits: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
   """Compute both scores of one softmax per example.
 
   Args:
@@ -32,7 +32,7 @@ def of_logits(logits: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
   return {"nll": _nll(logits, labels), "brier": _brier(chance, labels)}
 
 
-def of_views(logits: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
+def from_views(logits: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
   """Compute both scores of the mean of several softmaxes per example.
 
   Args:

@@ -53,7 +53,7 @@ def answers(columns: Columns) -> Answers | None:
     columns, correct = accepted.predicted, accepted.correct
   else:
     labels = columns.get("labels", columns["label"])
-    correct = top_k.right_of(labels, columns["top5"])[""]
+    correct = top_k.hits_by_rank(labels, columns["top5"])[""]
   known = {n: columns[n] for n in proper_scores.NAMES if n in columns}
   if "score" in columns:
     known["score"] = columns["score"][:, 0]
@@ -87,7 +87,10 @@ def rows(cell: cells_lib.Cell, columns: Columns, task: str) -> list[table.Row]:
 
 
 def rows_from_answers(
-  cell: cells_lib.Cell, found: Answers | None, task: str, suffix: str = ""
+  cell: cells_lib.Cell,
+  cell_answers: Answers | None,
+  task: str,
+  suffix: str = "",
 ) -> list[table.Row]:
   """Return the metrics of answers, but for those that need unknown scores.
 
@@ -96,8 +99,10 @@ def rows_from_answers(
   out = []
   for metric in answer_metrics.metrics(task):
     name = metric.name + suffix
-    if found is not None and found.knows(*metric.needs):
-      out.append(_row(cell, name, metric.compute(found), found.groups))
+    if cell_answers is not None and cell_answers.knows(*metric.needs):
+      out.append(
+        _row(cell, name, metric.compute(cell_answers), cell_answers.groups)
+      )
     elif metric.needs and not suffix and cells_lib.UNCALIBRATED in cell.remarks:
       out.append(cell.row(name, np.nan, note=cells_lib.UNCALIBRATED))
   return out

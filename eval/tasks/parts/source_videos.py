@@ -13,7 +13,7 @@ _FORMS = {
 }
 
 
-def of(dataset: str, sets: np.ndarray) -> np.ndarray:
+def video_ids(dataset: str, sets: np.ndarray) -> np.ndarray:
   """Return the video of each set; the set itself if its name does not tell.
 
   Args:

@@ -20,7 +20,7 @@ from eval.tasks.parts import proper_scores
 from robust_tfds.conditions import Condition
 
 SIZE = 5
-OF_CLASSES = "mean_class_accuracy"
+MEAN_CLASS_ACCURACY = "mean_class_accuracy"
 
 
 def reduce(logits: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
@@ -33,7 +33,7 @@ def reduce(logits: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
   Returns:
     The result of `best`, and `nll` and `brier`, float32 `[B]`.
   """
-  return {**best(logits), **proper_scores.of_logits(logits, labels)}
+  return {**best(logits), **proper_scores.from_logits(logits, labels)}
 
 
 def best(logits: jax.Array) -> dict[str, jax.Array]:
@@ -79,12 +79,12 @@ def error_rows(
     top5: int `[N, 5]`, class ids best first, -1 pads.
     groups: `[N]`, the group of each example; groups are drawn whole.
   """
-  right = right_of(label, top5)
+  right = hits_by_rank(label, top5)
   wrong = {f"{name}error": ~hits for name, hits in right.items()}
   return rate_rows(cell, wrong, groups)
 
 
-def right_of(label: np.ndarray, top5: np.ndarray) -> dict[str, np.ndarray]:
+def hits_by_rank(label: np.ndarray, top5: np.ndarray) -> dict[str, np.ndarray]:
   """Return whether the first class is right and, if five are ranked, any of
   them.
 
@@ -104,7 +104,7 @@ def right_of(label: np.ndarray, top5: np.ndarray) -> dict[str, np.ndarray]:
   return out
 
 
-def of_classes(columns: Mapping[str, np.ndarray]) -> np.ndarray:
+def class_accuracies(columns: Mapping[str, np.ndarray]) -> np.ndarray:
   """Return the values of a cell's examples whose mean is `mean_class_accuracy`."""
   right = columns["top5"][:, 0] == columns["label"]
   return rates_lib.of_classes(right, columns["label"])
@@ -115,10 +115,10 @@ def class_headlines(
 ) -> list[headlines_lib.Headline]:
   """Return the clean mean class accuracy, if cells have one."""
   clean = Condition()
-  if OF_CLASSES not in cells.get(clean, ()):
+  if MEAN_CLASS_ACCURACY not in cells.get(clean, ()):
     return []
   restating = headlines_lib.Headline.restating
-  return [restating(f"clean_{OF_CLASSES}", OF_CLASSES, clean)]
+  return [restating(f"clean_{MEAN_CLASS_ACCURACY}", MEAN_CLASS_ACCURACY, clean)]
 
 
 def rate_rows(

@@ -3,9 +3,8 @@
 In the checkpoint's folder, `config.json` (timm's `pretrained_cfg`; HF's labels)
 and `preprocessor_config.json` (HF's) are read if they can belong to no other
 file: the checkpoint has the name that hubs use (`model.safetensors`,
-`pytorch_model.bin`), or it is the folder's only one. The metadata of a
-`.safetensors` file (`pretrained_cfg` and `preprocessor_config` as JSON texts)
-and `NAME.npz.report.json`, which `robust-tfds convert` writes, are read too.
+`pytorch_model.bin`), or it is the folder's only one. `NAME.npz.report.json`,
+which `robust-tfds convert` writes, is read too.
 """
 
 import dataclasses
@@ -26,7 +25,7 @@ from robust_tfds.storage import paths
 
 CONFIG, PROCESSOR = "config.json", "preprocessor_config.json"
 REPORT = ".report.json"
-_TIMM_KEY, _HF_KEY = "pretrained_cfg", "preprocessor_config"
+_TIMM_KEY = "pretrained_cfg"
 # huggingface_hub's and timm's names for the one checkpoint of a repository.
 _HUB_STEMS = ("model", "pytorch_model", "open_clip_model")
 
@@ -52,7 +51,7 @@ class Declared:
 
 
 def declared(checkpoint: epath.Path, *, alone: bool = False) -> Declared:
-  """Return what the files beside a checkpoint, or its own metadata, state.
+  """Return what the files beside a checkpoint state.
 
   Args:
     checkpoint: a file, or a folder as orbax or a hub writes it.
@@ -83,16 +82,6 @@ def _declared(checkpoint: epath.Path, alone: bool) -> Declared:
   report = checkpoint.with_name(checkpoint.name + REPORT)
   if paths.is_file(report):
     return _read_report(checkpoint, report)
-  metadata = formats.metadata(checkpoint)
-  for key, read in (
-    (_TIMM_KEY, timm_config.fields),
-    (_HF_KEY, hf_processor.fields),
-  ):
-    if key in metadata:
-      origin = f"{checkpoint}: its metadata: {key}"
-      facts = _object(reading.json_text(metadata[key], origin), origin)
-      fields = _expressed(read, facts, origin)
-      return Declared(fields, origin, network=network.config_facts(facts))
   if alone or _is_alone(checkpoint):
     return _read_folder(checkpoint)
   return Declared()
@@ -128,7 +117,7 @@ def _read_report(checkpoint: epath.Path, report: epath.Path) -> Declared:
     return Declared()
   if facts.get("npz_sha256") != paths.sha256(checkpoint):
     raise errors.UserError(
-      f"{report}: is of another file than {checkpoint}: their sha256 differ."
+      f"{report}: belongs to another file than {checkpoint}: the sha256 differ."
       " Convert the checkpoint again, or remove the report."
     )
   listed = {
@@ -171,12 +160,9 @@ def _json(path: epath.Path) -> Mapping[str, Any]:
   """Return the object in a file; {} if there is no file."""
   if not paths.is_file(path):
     return {}
-  return _object(reading.json_file(path), str(path))
-
-
-def _object(value: Any, origin: str) -> Mapping[str, Any]:
+  value = reading.json_file(path)
   if not isinstance(value, Mapping):
     raise errors.UserError(
-      f"{origin}: got a {type(value).__name__}, expected a JSON object."
+      f"{path}: got a {type(value).__name__}, expected a JSON object."
     )
   return value

@@ -1,7 +1,7 @@
 """`package:MODULE[:FILE]`: the weights that an installed package carries.
 
 The package is located and never imported, nor is its parent package: its folder
-is data. Links and files outside the folder are refused.
+is data. Files outside the folder are refused.
 """
 
 import importlib.machinery
@@ -24,8 +24,7 @@ def find(text: str) -> str:
   Raises:
     MissingPackageError: the package is not installed; the message has the pip
       command.
-    UserError: it has no weights, or several and none is named, or they are a
-      link.
+    UserError: it has no weights, or several and none is named.
   """
   _, module, file = f"{text}:".split(":", 2)
   if not _MODULE.fullmatch(module):
@@ -75,16 +74,9 @@ def _only(folder: pathlib.Path, text: str) -> pathlib.Path:
 
 
 def _named(folder: pathlib.Path, file: str, text: str) -> pathlib.Path:
-  """Return a file below a folder, which no part of its path leaves."""
-  parts = pathlib.PurePosixPath(file).parts
-  inside = not pathlib.PurePath(file).is_absolute() and ".." not in parts
-  place = folder
-  for part in parts if inside else ():
-    place = place / part
-    if place.is_symlink():
-      raise errors.UserError(
-        f"{text}: {place} is a link, expected a file of the package itself."
-      )
+  """Return a file below a folder."""
+  place = folder / file
+  inside = place.resolve().is_relative_to(folder.resolve())
   if not inside or not place.is_file():
     raise errors.UserError(
       f"{text}: no file {file!r} in {folder}, expected the path of a file below"

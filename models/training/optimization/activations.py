@@ -2,8 +2,8 @@
 
 JAX lists the arrays that the backward pass needs from the forward pass
 (`jax.vjp`) without computing any. XLA fuses some of them away and recomputes
-others, so the true number is rather lower. An attack comes before the step, so
-the larger of the two counts.
+others, so the true number is usually lower. An attack is finished before the step
+begins, so only the larger of the two counts.
 """
 
 import collections
@@ -19,10 +19,9 @@ from models.training.config import Config
 from models.training.optimization import optimizers, state, steps
 from models.training.recipes import base
 
-_SIDE_PX = (
-  128  # of embedded scenes, where nothing else says a detector's canvas
-)
-_OBJECTS = 16  # where nothing says how many
+# Of a detector's pictures, if neither spec nor config says it: that of scenes.
+_SIDE_PX = 128
+_OBJECTS = 16  # of a picture, if the config does not say it
 
 
 def estimate(
@@ -31,8 +30,8 @@ def estimate(
   """Estimate the bytes of activations on each device.
 
   Args:
-    recipe: the recipe of the loss; if it reads further pictures or attacks, the
-      common loss of all recipes is taken, on as many pictures.
+    recipe: the recipe of the loss. For one that reads further pictures or
+      attacks, the common loss on equally many pictures is estimated.
     like: shapes of the state.
   """
   rows = config.batch_size // config.optimizer.accumulate

@@ -1,37 +1,30 @@
 """What is compared: sides, runs, splits, slugs and scores."""
 
-import contextlib
-import io
 import pathlib
 import re
 import tempfile
-import types
-from unittest import mock
 
-import numpy as np
-from absl import flags
-from absl.testing import absltest, parameterized
+from absl.testing import absltest
 from etils import epath
 
 from eval import tasks
 from eval.cells import cell_facts
 from eval.cells.files import damage
 from eval.cells.workdir import Workdir
-from eval.compare import __main__ as command
 from eval.compare import runs, scores, slugs
 from eval.compare.sides import Side
 from eval.readers import base
 from eval.run.results import rescore
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
-from tests import in_folder, shared_data
+from tests import in_folder
 from tests.eval.compare import small_runs, task_runs
 
 
 class SidesTest(in_folder.TestCase):
   def _facts(self, name):
     (run,) = runs.read([str(self.root / name)])
-    side = Side.of(run, run.datasets[0], run.labels()[0])
+    side = Side.from_run(run, run.datasets[0], run.labels()[0])
     return side.data(), side.model_facts.words()
 
   def test_a_model_of_a_run(self):
@@ -47,7 +40,7 @@ class SidesTest(in_folder.TestCase):
     self.assertEqual(run.datasets, [small_runs.DATASET])
     self.assertEqual(run.labels(), ["a", "b"])
     self.assertEmpty(run.labels("imagenet_c"))
-    side = Side.of(run, small_runs.DATASET, "b")
+    side = Side.from_run(run, small_runs.DATASET, "b")
     self.assertEqual([c.config for c in side.cells], ["clean", "fog_1"])
     self.assertEqual(side.seed, 3)
     self.assertEqual(side.task.setting.baseline, "model:a")
@@ -154,8 +147,8 @@ class RunsTest(in_folder.TestCase):
     one, other = self._write("one"), self._write("other", seed=1)
     video = str(task_runs.video(self.root / "video", 0.8))
     for first, second, words in (
-      (f"{one},{other}", one, "one, .*other are 2 runs, and one is expected"),
-      (one, video, "different tasks: .* of classification, .* of video"),
+      (f"{one},{other}", one, r"2 runs \(.*one, .*other\), expected one"),
+      (one, video, "different tasks: .* is classification, .* is video"),
       (one, str(self.root / "nothing"), "there is no such folder"),
     ):
       with self.assertRaisesRegex(errors.UserError, words):
@@ -173,8 +166,8 @@ class RunsTest(in_folder.TestCase):
     (self.root / "file").write_text("x")
     runs.check_outside(listed, out=self.root / "board", site=None)
     for out, words in (
-      (self.root / "one", "--out=.* lies in .*one, a RUN"),
-      (self.root / "one" / "reports", "--out=.* lies in"),
+      (self.root / "one", "--out=.* lies inside the RUN .*one"),
+      (self.root / "one" / "reports", "--out=.* lies inside"),
       (self.root / "file", "is a file"),
     ):
       with self.assertRaisesRegex(errors.UserError, words):
@@ -206,7 +199,7 @@ class ScoresTest(absltest.TestCase):
     )
     # Nothing is read from it.
     (cls.folder / "table.csv").write_text("nonsense")
-    cls.scored = scores.of_run(*runs.read([str(cls.folder)]), lambda _: None)
+    cls.scored = scores.score_run(*runs.read([str(cls.folder)]), lambda _: None)
 
   def test_numbers_are_those_of_the_task(self):
     workdir = Workdir(self.folder)
@@ -240,7 +233,7 @@ class ScoresTest(absltest.TestCase):
     data[-30] ^= 1
     path.write_bytes(bytes(data))
     with self.assertRaisesRegex(damage.DamagedError, "predictions.npz"):
-      scores.of_run(*runs.read([str(folder)]), lambda _: None)
+      scores.score_run(*runs.read([str(folder)]), lambda _: None)
 
 
 class SlugsTest(absltest.TestCase):
@@ -249,7 +242,7 @@ class SlugsTest(absltest.TestCase):
   def test_safe_and_distinct(self):
     texts = ["A b", "a-B", "../../etc", "<script>", "", "=1", "é", "漢字"]
     names = slugs.Slugs()
-    given = [names.of(t) for t in [*texts, *texts, "x" * 500]]
+    given = [names.unique(t) for t in [*texts, *texts, "x" * 500]]
     self.assertLen(set(given), len(given))
     for name in given:
       self.assertTrue(re.fullmatch(r"[a-z0-9]+(-[a-z0-9]+)*", name), name)
@@ -257,128 +250,8 @@ class SlugsTest(absltest.TestCase):
 
   def test_devices_of_windows_are_no_names(self):
     names = slugs.Slugs()
-    self.assertEqual(names.of("Con"), "con-2")
-    self.assertEqual([names.of("lpt1"), names.of("nul")], ["lpt1-2", "nul-2"])
-    self.assertEqual(names.of("console"), "console")
-
-
-_VIDEOS, _CLIPS = 40, 3  # of a split
-_RNG = np.random.default_rng(11)
-_CHANCE = _RNG.random((3 * _VIDEOS, 1))  # of every video to be right
-_RIGHT = _RNG.random((3 * _VIDEOS, _CLIPS)) < _CHANCE
-
-
-def _columns(videos):
-  """Clips of videos, which have one name in every split that they are in."""
-  right = np.repeat(_RIGHT[videos], 1, axis=0).ravel()
-  names = np.repeat([f"film_{v:03d}" for v in videos], _CLIPS)
-  label = np.arange(len(right)) % 7
-
-  def of(condition):
-    ids = [f"{name}_{i % _CLIPS}" for i, name in enumerate(names)]
-    return {
-      "example_id": np.array(ids),
-      "group_id": names,
-      "frame": np.zeros(len(ids), np.int32),
-      "label": label,
-      **task_runs._top5(label, right & ~(condition.level > 3)),
-    }
-
-  return of
-
-
-class SplitsTest(in_folder.TestCase):
-  """The mean over splits, from runs made here."""
-
-  def _run(self, split, videos, label="net", facts=None):
-    folder = self.root / f"run_{split}_{label}"
-    data = {"name": "hmdb51_p", "codec": "", "views": 1, "sampling": "dense"}
-    data |= {"perturbations": "jpeg", "severities": (1, 5), "split": split}
-    facts = {"split": split, **(facts or {})}
-    return task_runs.write(
-      folder, "video", _columns(videos), label=label, facts=facts, **data
+    self.assertEqual(names.unique("Con"), "con-2")
+    self.assertEqual(
+      [names.unique("lpt1"), names.unique("nul")], ["lpt1-2", "nul-2"]
     )
-
-  def _means(self, *folders):
-    settings = types.SimpleNamespace(
-      out=str(self.root / "out"), models="", reference="", splits=True
-    )
-    with (
-      mock.patch.object(flags, "FLAGS", settings),
-      contextlib.redirect_stdout(io.StringIO()) as said,
-    ):
-      command.main(["compare", *map(str, folders)])
-    rows = shared_data.lines(self.root / "out" / "splits.csv")
-    return {(r["metric"], r["corruption"]): r for r in rows}, said.getvalue()
-
-  def _width(self, row):
-    return float(row["hi"]) - float(row["lo"])
-
-  def test_mean_of_three_splits_of_other_videos(self):
-    parts = np.arange(3 * _VIDEOS).reshape(3, -1)
-    names = ("test", "test_2", "test_3")
-    rows, said = self._means(*map(self._run, names, parts))
-    row = rows["clean_accuracy", ""]
-    of_splits = [_RIGHT[videos].mean() for videos in parts]
-    self.assertAlmostEqual(float(row["mean"]), np.mean(of_splits))
-    self.assertBetween(float(row["mean"]), float(row["lo"]), float(row["hi"]))
-    # Independent: the variance of a mean of three.
-    errors_ = [_RIGHT[v].mean(axis=1).std(ddof=1) ** 2 / _VIDEOS for v in parts]
-    width = 2 * 1.98 * np.sqrt(sum(errors_)) / 3
-    self.assertAlmostEqual(self._width(row) / width, 1, delta=0.12)
-    self.assertIn("| number | test | test\\_2 | test\\_3 | mean (95 %) |", said)
-    self.assertIn("of other videos, not of other trainings", said)
-
-  def test_videos_of_two_splits_are_drawn_together(self):
-    """Three times the same videos say no more than once."""
-    videos = np.arange(_VIDEOS)
-    rows, _ = self._means(
-      self._run("test", videos), self._run("test_2", videos)
-    )
-    twice = self._width(rows["clean_accuracy", ""])
-    apart, _ = self._means(
-      self._run("test_3", videos, "net"),
-      self._run("test_4", videos + _VIDEOS, "net"),
-    )
-    one = _RIGHT[videos].mean(axis=1).std(ddof=1) / np.sqrt(_VIDEOS)
-    self.assertAlmostEqual(twice / (2 * 2.02 * one), 1, delta=0.12)
-    self.assertLess(self._width(apart["clean_accuracy", ""]), 0.85 * twice)
-
-  def test_a_network_a_split(self):
-    videos = np.arange(_VIDEOS)
-    runs = [self._run(f"test{end}", videos, f"net{end}") for end in ("", "_2")]
-    _, said = self._means(*runs)
-    self.assertIn("# net, net\\_2, hmdb51\\_p: mean over splits", said)
-    self.assertIn("A network a split", said)
-
-  @parameterized.parameters(
-    (
-      {"split": "test"},
-      "each once; got run_test_net: test, run_test_other: test",
-    ),
-    ({"split": None}, r"got run_test_net: test, run_test_other: \?"),
-    ({"split": "test_2", "codec": "h264"}, "codec raw and h264"),
-  )
-  def test_refusals(self, facts, words):
-    videos = np.arange(_VIDEOS)
-    runs = [
-      self._run("test", videos),
-      self._run("test", videos, "other", facts),
-    ]
-    with self.assertRaisesRegex(errors.UserError, words):
-      self._means(*runs)
-
-  def test_one_run_is_refused(self):
-    with self.assertRaisesRegex(errors.UserError, "two runs or more, got 1"):
-      self._means(self._run("test", np.arange(_VIDEOS)))
-
-  def test_boxes_have_no_mean_over_splits(self):
-    facts = [
-      {"facts": {"split": split}, "corruptions": "fog"} for split in "ab"
-    ]
-    runs = [
-      task_runs.detection(self.root / name, 0.5, severities=(1,), **of)
-      for name, of in zip("ab", facts)
-    ]
-    with self.assertRaisesRegex(errors.UserError, "is of classifications"):
-      self._means(*runs)
+    self.assertEqual(names.unique("console"), "console")

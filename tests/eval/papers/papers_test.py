@@ -1,6 +1,7 @@
 """Papers: protocols, derived numbers, kinds, raw results."""
 
 import collections
+import fnmatch
 import json
 import pathlib
 import statistics
@@ -515,15 +516,10 @@ class TestbedKindsTest(parameterized.TestCase):
     ours = {network: name for network, name in names[0].items() if name}
     self.assertLen(ours, 68)
     self.assertContainsSubset(ours.values(), models.names())
-    unnamed = testbed_kinds.unnamed()
-    self.assertSameElements(unnamed, names[0].keys() - ours.keys())
-    self.assertNotIn("", unnamed.values())
-    # A name that is ours too is another network, or the same.
-    self.assertEqual(
-      set(models.names()) & set(unnamed), {"vit_small_patch16_224"}
-    )
-    lines = printed_rows.lines("shankar2021", "testbed_unnamed")
-    self.assertSameElements(unnamed.values(), {line["words"] for line in lines})
+    reasons = list(printed_rows.lines("shankar2021", "testbed_unnamed"))
+    for network in names[0].keys() - ours.keys():
+      fits = (fnmatch.fnmatchcase(network, r["network"]) for r in reasons)
+      self.assertTrue(any(fits), network)
 
   @parameterized.parameters(
     ("vit_base_patch16_224", "imagenet_vid_robust", 0.8575),

@@ -157,7 +157,7 @@ class CanvasTest(absltest.TestCase):
   def test_a_larger_canvas_adds_zeros(self):
     batch = self._batch()
     height, width = batch.image.shape[1:3]
-    larger = inputs.on_larger_canvas(batch, (height + 1, width + 2))
+    larger = inputs.enlarge_canvas(batch, (height + 1, width + 2))
     self.assertEqual(larger.image.shape[1:3], (height + 1, width + 2))
     np.testing.assert_array_equal(larger.image[:, :height, :width], batch.image)
     self.assertEqual(larger.image.sum(), batch.image.sum())

@@ -58,7 +58,7 @@ def write(folder: pathlib.Path) -> pathlib.Path:
   """A whole folder, the harder the farther moved."""
   folder.mkdir()
   names = conditions.PICTURES.names()
-  for condition in conditions.PICTURES.conditions():
+  for condition in conditions.PICTURES.select("all", conditions.SEVERITIES):
     shift = 0.0
     if not condition.clean:
       shift = condition.level + names.index(condition.name) / 10

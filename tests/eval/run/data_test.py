@@ -65,8 +65,8 @@ class DataDirTest(parameterized.TestCase):
     data = data_lib.Data(plan, _WORKDIR, hosts.Host(), timing.Stages())
     with mock.patch.object(datasets, "prepare", return_value=builder):
       self.assertEmpty(data.made_otherwise)
-      data.of(Condition())
-      data.of(_FOG)
+      data.source(Condition())
+      data.source(_FOG)
     self.assertEqual(
       data.made_otherwise, ["digits_c/clean/1.0.0: made with X 1; here is X 2."]
     )
@@ -93,7 +93,7 @@ class DataTest(absltest.TestCase):
 
   def test_on_the_fly_one_set_serves_all(self):
     data = self._data(_plan())
-    self.assertIs(data.of(_FOG), data.clean)
+    self.assertIs(data.source(_FOG), data.clean)
     self.assertEqual(self._configs(), ["clean"])
     self.assertEqual(data.decoded, {"digits_c/clean/1.0.0": (0, 1)})
     list(data.clean.batches())
@@ -101,8 +101,8 @@ class DataTest(absltest.TestCase):
 
   def test_prepared_each_condition_has_its_own(self):
     data = self._data(_plan(source="prepared"))
-    self.assertIsNot(data.of(_FOG), data.clean)
-    self.assertIs(data.of(_FOG), data.of(_FOG))
+    self.assertIsNot(data.source(_FOG), data.clean)
+    self.assertIs(data.source(_FOG), data.source(_FOG))
     self.assertEqual(self._configs(), ["gaussian_noise_3", "clean"])
 
   def test_hosts_share_a_batch(self):
@@ -134,7 +134,9 @@ class OptionsTest(parameterized.TestCase):
     self.assertEqual(data_lib.num_examples(limited, None), 12)
 
   def test_data_are_looked_for_before_weights_are_fetched(self):
-    config = ml_collections.ConfigDict(dataset_config.of("imagenet_c"))
+    config = ml_collections.ConfigDict(
+      dataset_config.config_values("imagenet_c")
+    )
     config.data.manual_dir = "/nope"
     config.model.name = "resnet50"
     config.model.checkpoint = "torchvision:ResNet50_Weights.IMAGENET1K_V2"
@@ -145,7 +147,9 @@ class OptionsTest(parameterized.TestCase):
     self.assertIn("imagenet_c: its files", whats)
 
   def test_what_a_run_would_download_is_named(self):
-    config = ml_collections.ConfigDict(dataset_config.of("cifar10_c"))
+    config = ml_collections.ConfigDict(
+      dataset_config.config_values("cifar10_c")
+    )
     config.data.data_dir = self.create_tempdir().full_path
     config.model.name = "allconv"
     plan = plan_lib.make(config, fetch=False)
@@ -168,7 +172,7 @@ class OptionsTest(parameterized.TestCase):
     self.assertEqual(lack.get, f"pip install 'robust_tfds[{extra}]'")
 
   def test_a_manual_dir_that_is_not_there_of_a_set_that_needs_none(self):
-    own = ml_collections.ConfigDict(dataset_config.of("tfds:digits"))
+    own = ml_collections.ConfigDict(dataset_config.config_values("tfds:digits"))
     own.data.manual_dir = "/nope"
     own.model.name = "digits_cnn"
     for plan, called in (

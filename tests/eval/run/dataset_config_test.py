@@ -5,6 +5,7 @@ import io
 import pathlib
 import shutil
 import types
+from unittest import mock
 
 import jax
 import numpy as np
@@ -36,17 +37,37 @@ class DatasetConfigTest(parameterized.TestCase):
       with self.assertRaisesRegex(
         errors.UserError, f"{name} holds clean {builder.KIND} alone. .*{name}_"
       ):
-        dataset_config.of(name)
+        dataset_config.config_values(name)
       return
-    spec = spec_lib.from_values(dataset_config.of(name))
+    spec = spec_lib.from_values(dataset_config.config_values(name))
     expected = name if builder.CODECS else f"tfds_{name}"  # as any set of TFDS
     self.assertEqual(spec.data.name, expected)
     self.assertEqual(tasks.get(spec.task).set_kind, builder.KIND)
     self.assertContainsSubset(spec.data.split.split("+"), builder.splits())
 
+  @parameterized.parameters(
+    *(n for n in datasets.names() if datasets.builder_class(n).RUN_BY)
+  )
+  def test_without_its_config(self, name):
+    """What a builder says is enough: the same task, over the same data."""
+    builder = datasets.builder_class(name)
+    spec = spec_lib.from_values(dataset_config.config_values(name))
+    with mock.patch.object(builder, "RUN_BY", ""):
+      if builder.KIND == "frames":  # which two tasks run
+        with self.assertRaisesRegex(
+          errors.UserError, "builder, e.g. RUN_BY = "
+        ):
+          spec_lib.from_values(dataset_config.config_values(name))
+        return
+      derived = spec_lib.from_values(dataset_config.config_values(name))
+    self.assertEqual(derived.task, spec.task)
+    for key in ("name", "codec"):
+      self.assertEqual(getattr(derived.data, key), getattr(spec.data, key))
+    self.assertEqual(derived.data.split, builder.SPLIT)
+
   def test_another(self):
     with self.assertRaisesRegex(errors.UserError, "Unknown benchmark 'digitz'"):
-      dataset_config.of("digitz")
+      dataset_config.config_values("digitz")
 
 
 class ForeignBuilderTest(absltest.TestCase):
@@ -102,7 +123,7 @@ class ForeignBuilderTest(absltest.TestCase):
         name, (kinds[name],), {}, lambda space: space.update(body)
       )
       with self.assertRaisesRegex(errors.UserError, f"{name}: .*{words}"):
-        spec_lib.from_values(dataset_config.of(name))
+        spec_lib.from_values(dataset_config.config_values(name))
 
 
 def _boards(*workdirs) -> list[tuple[str, ...]]:
@@ -110,7 +131,7 @@ def _boards(*workdirs) -> list[tuple[str, ...]]:
   read = runs.read([str(w) for w in workdirs])
   return [
     tuple(entry.label for entry in board.entries)
-    for board in build.boards(scores.of_runs(read))
+    for board in build.boards(scores.score_runs(read))
   ]
 
 

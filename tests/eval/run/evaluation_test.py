@@ -186,8 +186,8 @@ class EvaluationTest(parameterized.TestCase):
   def test_conditions_have_the_name_of_their_family(self, options, expected):
     given = {**keywords.DEFAULTS, **options}
     spec, _ = keywords.spec_of("digits_linear", "digits_p", given)
-    got = spec.data.perturbations, spec.data.corruptions
-    self.assertEqual(got, expected)
+    data = spec.written.data
+    self.assertEqual((data.perturbations, data.get("corruptions")), expected)
 
   @parameterized.parameters("others", "published")
   def test_a_name_without_weights_over_a_folder(self, classes):

@@ -14,7 +14,7 @@ class FeaturesTest(in_folder.TestCase):
   def test_of_pictures(self):
     run = epath.Path(tiny_runs.folder("classification"))
     layers, chosen = ("conv2", "features"), ("clean", "brightness_3")
-    clean, bright = features.of_run(run, layers, chosen, 0)
+    clean, bright = features.compute(run, layers, chosen, 0)
     self.assertEqual(bright.condition, "brightness_3")
     self.assertLen(set(clean.example_id.tolist()), 64)
     self.assertEqual(list(clean.layers), list(layers))
@@ -25,7 +25,7 @@ class FeaturesTest(in_folder.TestCase):
   def test_the_last_layer_on_them_gives_the_predictions(self):
     run = tiny_runs.folder("classification")
     columns = tiny_runs.cell(run, "digits_cnn", "digits_c", "brightness_3")
-    (one,) = features.of_run(
+    (one,) = features.compute(
       epath.Path(run), ("features", "head"), ("brightness_3",), 0
     )
     place = {name: i for i, name in enumerate(one.example_id.tolist())}
@@ -40,13 +40,13 @@ class FeaturesTest(in_folder.TestCase):
       (("conv1",), ("fog_1",), "Unknown condition of the run 'fog_1'"),
     ):
       with self.assertRaisesRegex(errors.UserError, words):
-        list(features.of_run(run, layers, chosen, 0))
+        list(features.compute(run, layers, chosen, 0))
     with self.assertRaises(errors.UserError):
-      list(features.of_run(epath.Path(self.root), ("conv1",), (), 0))
+      list(features.compute(epath.Path(self.root), ("conv1",), (), 0))
 
   @pytest.mark.slow
   def test_of_clips(self):
     run = epath.Path(tiny_runs.folder("video"))
-    (one,) = features.of_run(run, ("block1", "block3"), ("clean",), 4)
+    (one,) = features.compute(run, ("block1", "block3"), ("clean",), 4)
     self.assertLen(one.label, 4)
     self.assertEqual(one.layers["block3"].shape[0], 4)

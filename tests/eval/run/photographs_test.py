@@ -28,7 +28,7 @@ class PhotographsTest(absltest.TestCase):
       mock.patch.object(photographs.match, "load", return_value=loaded),
       mock.patch.object(photographs, "_CORRUPTIONS", ("brightness",)),
     ):
-      shown = photographs.shown()
+      shown = photographs.classified()
     titles = ["china.jpg, brightness 0-5", "flower.jpg, brightness 0-5"]
     self.assertEqual(list(shown), titles)
     for pictures in shown.values():
@@ -41,7 +41,7 @@ class PhotographsTest(absltest.TestCase):
   def test_nothing_where_it_is_not_installed(self):
     lacks = errors.MissingPackageError("no weights")
     with mock.patch.object(photographs.match, "load", side_effect=lacks):
-      self.assertEqual(photographs.shown(), {})
+      self.assertEqual(photographs.classified(), {})
 
 
 if __name__ == "__main__":

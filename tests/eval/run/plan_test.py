@@ -139,17 +139,6 @@ class GeometryTest(parameterized.TestCase):
     return plan_lib.make(config.lock(), {model: given})
 
 
-class CodecTest(absltest.TestCase):
-  def test_canonical_numbers_are_of_jpeg(self):
-    for name in ("imagenet_c", "tiny_imagenet_c"):
-      config = importlib.import_module(f"configs.{name}")
-      self.assertEqual(config.get_config().data.codec, "jpeg85")
-
-  def test_raw_says_so(self):
-    plan = plan_lib.make(_config())
-    self.assertEqual(plan.task.note, "")  # digits are not published
-
-
 _CNN = "models.digits_cnn"
 _TRAIN = f"{_CNN}.train"
 

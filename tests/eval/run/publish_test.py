@@ -133,7 +133,7 @@ class ContextTest(parameterized.TestCase):
     ({"corruptions": "none"}, "not corrupted"),
   )
   def test_how(self, data, words):
-    self.assertEqual(publish.how(_plan(**data)), words)
+    self.assertEqual(publish.pixel_origin(_plan(**data)), words)
 
 
 class SeenTest(absltest.TestCase):

@@ -178,24 +178,6 @@ class RunnerTest(parameterized.TestCase):
     )
     self.assertEqual(got, want)
 
-  def test_cells_of_an_earlier_version_are_continued(self):
-    """Those without NLL and Brier score stand beside new ones that have them."""
-    whole, workdir = Workdir(self.first), self._copy("earlier")
-    for cell in whole.cells()[:3]:
-      columns = whole.columns(cell)
-      for name in ("nll", "brier"):
-        del columns[name]
-      Workdir(workdir).write_cell(cell, columns, "test")
-    rows = _run(workdir)
-    lacking = ("nll", "brier", "mean_nll", "mean_brier")
-    kept = [r for r in self.rows if r.metric not in lacking]
-    others = [r for r in rows if r.metric not in lacking]
-    self.assertEqual(repr(others), repr(kept))  # nan is not nan
-    nll = [r.config for r in rows if r.metric == "nll"]
-    self.assertEqual(nll, [c.condition.config for c in whole.cells()[3:]])
-    for row in table.select(rows, metric="mean_nll"):
-      self.assertRegex(row.note, "^missing: ")
-
   def test_damaged_cells_are_named_and_repaired(self):
     workdir = self._copy("damaged", cells=True)
     fog, noise = (

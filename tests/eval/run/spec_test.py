@@ -150,7 +150,7 @@ class ConfigTest(absltest.TestCase):
 
   def test_another_value_of_a_key(self):
     config = spec_lib.from_config(tiny_config.get_config())
-    changed = config.with_data("geometry", "imagenet")
+    changed = config.replace_data("geometry", "imagenet")
     self.assertEqual(changed.data.geometry, "imagenet")
     self.assertEqual(changed.written.data.geometry, "imagenet")
 

@@ -17,7 +17,7 @@ from eval.cells.cell_facts import DataFacts
 from eval.cells.workdir import Workdir
 from eval.run import plan as plan_lib
 from eval.run import runner, subsets
-from eval.tasks.parts import known
+from eval.tasks.parts import example_checks
 from robust_tfds import errors, evaluate, hosts, strings
 from tests import in_folder, quick, shared_data
 from tests.eval import read_counts, tiny_runs
@@ -103,12 +103,12 @@ class RobustBenchTest(in_folder.TestCase):
       pmsets.keys() & set(chosen), 487
     )  # docs/evidence/specs/video.md section 4
     facts = DataFacts(dataset="imagenet_vid_robust", subset="2015")
-    held = known.check_examples("a.csv", facts, 0, chosen)
+    held = example_checks.check_examples("a.csv", facts, 0, chosen)
     self.assertIn("9,480 examples of the subset 2015", held.verified)
     with self.assertRaisesRegex(
       errors.UserError, "are not those of the subset"
     ):
-      known.check_examples("a.csv", facts, 0, chosen[1:])
+      example_checks.check_examples("a.csv", facts, 0, chosen[1:])
     with self.assertRaisesRegex(
       errors.UserError, "no example of mine is named"
     ):

@@ -50,16 +50,16 @@ class StagesTest(absltest.TestCase):
         clock.return_value = seconds
         what()
 
-      at(1, stages.given)
-      at(9, stages.fetched)
+      at(1, stages.count_given)
+      at(9, stages.count_fetched)
       at(10, stages.watch)
-      at(12, stages.given)  # idle from 10 to 12
-      at(13, stages.given)
-      at(15, stages.fetched)
-      at(18, stages.fetched)
+      at(12, stages.count_given)  # idle from 10 to 12
+      at(13, stages.count_given)
+      at(15, stages.count_fetched)
+      at(18, stages.count_fetched)
       at(19, stages.watch)  # later blocks change nothing
-      at(21, stages.given)  # idle from 18 to 21
-      at(30, stages.fetched)
+      at(21, stages.count_given)  # idle from 18 to 21
+      at(30, stages.count_fetched)
     got = stages.summary({})["idle_share"]
     self.assertAlmostEqual(got, (2 + 3) / (30 - 10))
 
@@ -69,8 +69,8 @@ class StagesTest(absltest.TestCase):
     def report(_) -> None:
       for _ in range(200):
         stages.add("write", 1.0)
-        stages.given()
-        stages.fetched()
+        stages.count_given()
+        stages.count_fetched()
 
     with concurrent.futures.ThreadPoolExecutor(4) as pool:
       list(pool.map(report, range(4)))

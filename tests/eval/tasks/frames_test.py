@@ -26,7 +26,7 @@ from robust_tfds.building import geometry
 from robust_tfds.conditions import Condition
 from tests import accelerators, in_folder
 from tests.datasets import natural_videos
-from tests.eval import read_counts, tiny_runs
+from tests.eval import read_counts, same_tables, tiny_runs
 from tests.eval.coverage.cases import frames as frames_cases
 from tests.eval.report.reports import without_pictures
 from tests.eval.tasks import level_model
@@ -444,14 +444,16 @@ class TableTest(in_folder.TestCase):
     top5 = np.tile(label[:, None], (1, 5)) + np.arange(5) + 1
     top5[right, 0] = label[right]
     videos = ids if groups is None else groups
-    return {"label": label, "top5": top5 % 9, "group_id": videos}
+    frame = np.zeros(len(ids), np.int32)
+    columns = {"label": label, "top5": top5 % 9, "group_id": videos}
+    return {**columns, "frame": frame}
 
-  def _rows(self, right_of, groups=None, lacking=()):
+  def _rows(self, hits_by_rank, groups=None, lacking=()):
     """The table of all conditions but some; f(condition) -> right videos."""
     return (
       _task()
       .score(
-        (Cell("m", "ucf101_p", c), self._columns(right_of(c), groups))
+        (Cell("m", "ucf101_p", c), self._columns(hits_by_rank(c), groups))
         for c in conditions.VIDEOS.conditions()
         if c.config not in lacking
       )
@@ -536,7 +538,7 @@ class TableTest(in_folder.TestCase):
   def test_every_number_over_cells_has_its_interval(self):
     rng = np.random.default_rng(0)
     rows = self._rows(lambda c: rng.random(200) < 0.9 - 0.1 * c.level)
-    over = [r for r in rows if not r.config]
+    over = [r for r in same_tables.task_rows(rows) if not r.config]
     self.assertLen(over, 2 * (18 + 5 + 1) + 1)
     for row in over:
       self.assertLess(row.lo, row.value, row.metric)

@@ -25,6 +25,7 @@ from eval.tasks.headlines import headlines as headlines_lib
 from eval.tasks.parts import top_k
 from robust_tfds import conditions, datasets, errors, hosts
 from robust_tfds.conditions import Condition
+from tests.eval import same_tables
 
 _OF_CELLS = (
   "error",
@@ -171,8 +172,8 @@ class TasksTest(parameterized.TestCase):
       self.assertNotEmpty(listed)
       self.assertLen({headline.key for headline in listed}, len(listed))
       for headline in listed:
-        self.assertEqual(headline.lacks(cells, cells), "")
-        self.assertTrue(headline.is_asked(cells))
+        self.assertEqual(headline.missing(cells, cells), "")
+        self.assertTrue(headline.is_triggered(cells))
         found = definitions.find(name, headline.metric)
         self.assertIsNotNone(found, headline.metric)
 
@@ -212,7 +213,7 @@ class TasksTest(parameterized.TestCase):
     held_out = [c for c in every if c not in some]
     for prefix, numbers in (
       ("part_", task.over_cells(there, theirs)),
-      ("held_out_", task.over_cells(ours, theirs, seen=held_out)),
+      ("held_out_", task.over_cells(ours, theirs, trained_on=held_out)),
     ):
       parts = {key: n for key, n in numbers.items() if prefix in key[0]}
       self.assertGreaterEqual(len(parts), 2)
@@ -430,7 +431,8 @@ def _columns(wrong: int, ranks: int = 5) -> dict[str, np.ndarray]:
   top5[:wrong] = [1, 0, 2, 3, 4]
   top5[:, ranks:] = -1
   ids = np.array([f"{i:02d}" for i in range(_N)])
-  return {"label": label, "top5": top5, "group_id": ids}
+  frame = np.zeros(_N, np.int32)
+  return {"label": label, "top5": top5, "group_id": ids, "frame": frame}
 
 
 def _score(task, errors_of, *models) -> list[table.Row]:
@@ -447,7 +449,9 @@ def _shuffled(wrong, groups, seed) -> dict[str, np.ndarray]:
   order = np.random.default_rng(seed).permutation(_N)
   top5 = np.where(wrong[:, None], [1, 0, 2, 3, 4], [0, 1, 2, 3, 4])
   label = np.zeros(_N, np.int64)
-  return {"label": label, "top5": top5[order], "group_id": groups[order]}
+  frame = np.zeros(_N, np.int32)
+  rows = {"top5": top5[order], "group_id": groups[order], "frame": frame}
+  return {"label": label, **rows}
 
 
 def _value(rows, **which) -> float:
@@ -460,7 +464,8 @@ class CellTest(absltest.TestCase):
 
   def test_errors_with_their_intervals(self):
     cell = Cell("m", "imagenet_c", conditions.Condition("fog", 2))
-    error, top5 = _task().cell_rows(cell, _columns(5))
+    rows = _task().cell_rows(cell, _columns(5))
+    error, top5 = same_tables.task_rows(rows)
     self.assertEqual((error.metric, error.value, error.n), ("error", 0.25, _N))
     self.assertEqual((error.lo, error.hi), intervals.clopper_pearson(5, _N))
     self.assertEqual((top5.metric, top5.value), ("top5_error", 0.0))
@@ -468,7 +473,7 @@ class CellTest(absltest.TestCase):
   def test_fewer_classes_have_no_top5_error(self):
     cell = Cell("m", "digits_c", conditions.Condition())
     rows = _task().cell_rows(cell, _columns(5, ranks=3))
-    self.assertEqual([r.metric for r in rows], ["error"])
+    self.assertEqual([r.metric for r in same_tables.task_rows(rows)], ["error"])
 
   def test_reduced_alike_in_every_condition(self):
     reducers = {_task().reducer(c) for c in _task().conditions()}
@@ -549,7 +554,8 @@ class SummaryTest(parameterized.TestCase):
   def test_nothing_corrupted_has_no_means(self):
     rows = _score(_task("alexnet", corruptions="none"), lambda *_: 4)
     self.assertEqual(
-      {r.metric for r in rows}, {"error", "top5_error", "clean_error"}
+      {r.metric for r in same_tables.task_rows(rows)},
+      {"error", "top5_error", "clean_error"},
     )
 
   def test_what_had_to_be_left_out_makes_no_part(self):
@@ -603,7 +609,7 @@ class SummaryTest(parameterized.TestCase):
 
   def test_every_number_over_cells_has_its_interval(self):
     rows = _score(_task("alexnet"), lambda _, c: 4 + c.level)
-    over = [r for r in rows if not r.config]
+    over = [r for r in same_tables.task_rows(rows) if not r.config]
     self.assertLen(over, 19 * 3 + 5)
     for row in over:
       self.assertBetween(row.value, row.lo, row.hi)
@@ -673,6 +679,7 @@ def _subtypes_columns(right: dict[str, list[int]]) -> dict[str, np.ndarray]:
   return {
     "example_id": np.array([f"{g}/{i}" for i, g in enumerate(groups)]),
     "group_id": np.array(groups),
+    "frame": np.zeros(len(groups), np.int32),
     "label": label,
     "top5": top5,
   }

@@ -38,10 +38,6 @@ class LoadTest(checkpoints.Case, parameterized.TestCase):
     if name == "digits_linear":
       self.same(models.convert.load(f"{name}+clahe", path), flat)
 
-  def test_nothing_there(self):
-    with self.assertRaisesRegex(FileNotFoundError, "No checkpoint at"):
-      models.convert.load("digits_linear", self.folder / "none.npz")
-
 
 def _arrays() -> dict[str, np.ndarray]:
   rng = np.random.default_rng(0)
@@ -157,14 +153,6 @@ class StyleTest(checkpoints.Case):
 
 
 class RefusalTest(checkpoints.Case):
-  def test_unknown_name_and_format(self):
-    path = self.folder / "weights.h5"
-    path.write_bytes(b"x")
-    with self.assertRaisesRegex(ValueError, "expected one of .npz"):
-      models.convert.load("resnet18", path)
-    with self.assertRaisesRegex(ValueError, "Did you mean 'resnet18'"):
-      models.convert.load("resnet_18", path)
-
   def test_another_depth_names_the_first_difference(self):
     path = self.npz(checkpoints.as_torch(checkpoints.drawn("resnet18")))
     with self.assertRaisesRegex(
@@ -204,8 +192,8 @@ class RefusalTest(checkpoints.Case):
       theirs = names.arrays(theirs, "mmdetection 1")
       with self.assertRaisesRegex(
         ValueError,
-        f"of mmdetection1's checkpoints, and {newer} is of mmdetection: the two"
-        f" place the background.*Load it into {older}[.]",
+        f"of mmdetection1's checkpoints, and {newer} is of mmdetection: they differ"
+        f" in the place of the background.*Load it into {older}[.]",
       ):
         match.match_arrays(models.get(newer), theirs)
 
@@ -344,7 +332,9 @@ class CommandTest(checkpoints.Case):
 
 _NEWER, _OLDER = (f"retinanet_resnet50_fpn_mmdet{n}" for n in ("", "1"))
 _BOTH = ("mmdetection", "mmdetection1")
-_ASKED = "says not which of them it is.*config.model.spec.weights=mmdetection"
+_ASKED = (
+  "does not say which of them it is.*config.model.spec.weights=mmdetection"
+)
 
 
 class GenerationsTest(checkpoints.Case):

@@ -710,7 +710,7 @@ class ByPictureTest(parameterized.TestCase):
     (IMAGES.astype(np.int16), SIZES, r"^mine got int16 \[4, 16, 24, 3\]"),
     (IMAGES[0], SIZES, "^mine got a batch of shape"),
     (IMAGES, SIZES[:2], r"^mine got sizes int32 \[2, 2\], expected"),
-    (IMAGES, SIZES / 2, r"^mine got sizes float64"),
+    (IMAGES, SIZES / 2, "^mine got sizes float"),
   )
   def test_refused_batches(self, images, sizes, words):
     with self.assertRaisesRegex(errors.UserError, words):

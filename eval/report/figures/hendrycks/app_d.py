@@ -17,13 +17,13 @@ class AppendixD(base.PaperFigure):
 
   def drawn(self, request: base.Request) -> base.Drawn:
     rows = printed.table("hendrycks2019", "appendix_d")
-    models = own.of(self.boards(request))
+    models = own.from_boards(self.boards(request))
     listed = networks.printed(rows, "printed")
-    ours = networks.of_runs(models, listed[0].numbers)
-    listed = [*request.shown(listed), *ours]
-    words = printed.words_of_source(request.shown(rows))
+    ours = networks.from_runs(models, listed[0].numbers)
+    listed = [*request.if_printed(listed), *ours]
+    words = printed.words_of_source(request.if_printed(rows))
     caption = " ".join(
-      filter(None, ["In %.", words, own.remark(models, _DATASET)])
+      filter(None, ["In %.", words, own.comparability(models, _DATASET)])
     )
     cells = [[x, *rest] for n in listed for x, _, *rest in n.lines()]
     table = sheet.Sheet(_COLUMNS, cells, caption)

@@ -19,10 +19,10 @@ class Figure5(base.PaperFigure):
 
   def drawn(self, request: base.Request) -> base.Drawn:
     rows = printed.table("hendrycks2019", "figure5")
-    models = own.of(self.boards(request))
+    models = own.from_boards(self.boards(request))
     listed = networks.printed(rows)
     keys = list(listed[0].numbers)
-    listed = [*request.shown(listed), *networks.of_runs(models, keys)]
+    listed = [*request.if_printed(listed), *networks.from_runs(models, keys)]
     series = [
       bars.Series(
         n.label, [style.scaled(n.numbers.get(k, Number(None))) for k in keys]
@@ -36,10 +36,10 @@ class Figure5(base.PaperFigure):
       Frame(6.4, 3.6, y=words, legend=ABOVE, entries=3),
     )
     notes = [
-      printed.source_of(request.shown(rows)),
-      own.without(models, [n.label for n in listed]),
-      own.baselines(models, *request.shown([_DATASET])),
-      own.remark(models, _DATASET),
+      printed.source_of(request.if_printed(rows)),
+      own.missing_numbers(models, [n.label for n in listed]),
+      own.baselines(models, *request.if_printed([_DATASET])),
+      own.comparability(models, _DATASET),
     ]
     lines = [[x, *rest] for n in listed for x, _, *rest in n.lines()]
     foot = [words.rstrip(".") for words in notes]

@@ -28,7 +28,7 @@ _Printed = Mapping[tuple[str, str], PrintedRow]
 
 
 class Figure9(base.PaperFigure):
-  """Subtypes of classes: how much accuracy unseen ones cost."""
+  """Accuracy on seen and unseen subtypes, joined for each network."""
 
   @property
   def printed_sets(self) -> Collection[str]:
@@ -39,14 +39,14 @@ class Figure9(base.PaperFigure):
 
   def drawn(self, request: base.Request) -> base.Drawn:
     rows = printed.table("hendrycks2019", "figure9")
-    of = {(row.label, row.metric): row for row in rows}
-    models = own.of(self.boards(request))
-    runs = _of_runs(models, _accuracies(of, request.boards))
-    points = [*request.shown(_of_printed(of)), *runs]
+    printed_rows = {(row.label, row.metric): row for row in rows}
+    models = own.from_boards(self.boards(request))
+    runs = _run_points(models, _accuracies(printed_rows, request.boards))
+    points = [*request.if_printed(_printed_points(printed_rows)), *runs]
     placed = [p for p in points if p.accuracy.value is not None]
     lost = dict.fromkeys(p.network for p in points if p not in placed)
     notes = [
-      *request.shown([rows[0].source, doubt.sentences(rows)]),
+      *request.if_printed([rows[0].source, doubt.sentences(rows)]),
       _UNPLACED.format(", ".join(lost)) if lost else "",
     ]
     notes = [words.rstrip(".") for words in notes if words]
@@ -62,24 +62,24 @@ class Figure9(base.PaperFigure):
     return base.Drawn(scatter.draw([panel], frame, notes), notes, table)
 
 
-def _of_printed(of: _Printed) -> list[benchmark_scatter.Point]:
+def _printed_points(rows: _Printed) -> list[benchmark_scatter.Point]:
   return [
     benchmark_scatter.Point(
       label,
       metric,
-      printed.number(of[label, "accuracy"]),
-      printed.number(of[label, metric]),
-      of[label, metric].source,
+      printed.number(rows[label, "accuracy"]),
+      printed.number(rows[label, metric]),
+      rows[label, metric].source,
     )
-    for label in dict.fromkeys(label for label, _ in of)
+    for label in dict.fromkeys(label for label, _ in rows)
     for metric in _TITLES
   ]
 
 
-def _of_runs(
+def _run_points(
   models: Sequence[own.Own], accuracies: Mapping[str, Number]
 ) -> list[benchmark_scatter.Point]:
-  """Of models that have the numbers; those without an accuracy have no place."""
+  """Return the points of runs; without an accuracy they cannot be placed."""
   return [
     benchmark_scatter.Point(
       model.label,
@@ -95,17 +95,17 @@ def _of_runs(
   ]
 
 
-def _accuracies(of: _Printed, boards: Iterable[Board]) -> dict[str, Number]:
-  """Network's name in letters -> its accuracy on ImageNet-1K.
+def _accuracies(rows: _Printed, boards: Iterable[Board]) -> dict[str, Number]:
+  """Return a network's letters -> its accuracy on ImageNet-1K.
 
-  Of a run over ImageNet-C's clean pictures, else as printed.
+  It is from a run over ImageNet-C's clean pictures, else as printed.
   """
   out = {
     _letters(label): printed.number(row)
-    for (label, metric), row in of.items()
+    for (label, metric), row in rows.items()
     if metric == "accuracy"
   }
-  for model in own.of(b for b in boards if b.dataset == _CLEAN):
+  for model in own.from_boards(b for b in boards if b.dataset == _CLEAN):
     accuracy = benchmark_scatter.accuracy(model)
     if accuracy:
       out[_letters(model.entry.label)] = accuracy
@@ -113,5 +113,5 @@ def _accuracies(of: _Printed, boards: Iterable[Board]) -> dict[str, Number]:
 
 
 def _letters(name: str) -> str:
-  """A network's name without signs and large letters: `ResNet-50`, `resnet50`."""
+  """Return a network's name in lower-case letters and digits: `resnet50`."""
   return "".join(filter(str.isalnum, name.casefold()))

@@ -12,11 +12,11 @@ _WORDS = "training on both folders together is the paper's combined setting"
 
 
 class Figure4(base.PaperFigure):
-  """The first pictures of two folders of the user, a column a pair."""
+  """The first pictures of the user's two folders, a column per pair."""
 
   def drawn(self, request: base.Request) -> base.Drawn:
     clean, stylized = self.folders(request)
-    pairs = picture_pairs.of(clean, stylized)
+    pairs = picture_pairs.find_pairs(clean, stylized)
     shown = pairs.listed[:_MOST]
     drawn: list[pictures.Line] = []
     rows: list[list[sheet.Cell]] = []
@@ -42,6 +42,6 @@ class Figure4(base.PaperFigure):
 
 
 def _short(name: str) -> str:
-  """A name in one line above its picture."""
+  """Return a name that fits above its picture."""
   text = picture_folders.printable(name)
   return text if len(text) <= _LONGEST else f"…{text[1 - _LONGEST :]}"

@@ -40,38 +40,38 @@ class _Point:
   source: str
 
   def line(self) -> list[sheet.Cell]:
-    """Of the CSV."""
+    """Return its line of the CSV."""
     return [self.name, self.rmse, self.label, self.relative, self.source]
 
 
 class Figure6(base.PaperFigure):
-  """What training on stylized data gains, corruption by corruption."""
+  """The gain from training on stylized data, corruption by corruption."""
 
   printed_sets = (_DATASET,)
 
   def drawn(self, request: base.Request) -> base.Drawn:
     standard, combined = (
-      request.shown(_raw(file)) for file in (_STANDARD, _COMBINED)
+      request.if_printed(_raw(file)) for file in (_STANDARD, _COMBINED)
     )
-    models = own.of(self.boards(request))
+    models = own.from_boards(self.boards(request))
     others = own.other_datasets(models, _DATASET)
     if others:
       raise errors.UserError(
         f"{self.name}: the RMSE of the authors' file is of {_DATASET}, and says"
         f" nothing of {', '.join(others)}."
       )
-    runs = [_of_run(model) for model in models]
+    runs = [_run_points(model) for model in models]
     shown = {p.label for points in runs for p in points}
     foot = [
-      *request.shown([self.source]),
+      *request.if_printed([self.source]),
       _DEFECT,
-      *request.shown([_ARROWS]),
-      own.remark(models, _DATASET),
-      own.without(models, shown),
+      *request.if_printed([_ARROWS]),
+      own.comparability(models, _DATASET),
+      own.missing_numbers(models, shown),
     ]
     drawn = [_drawn(p, 0, name=True) for p in standard]
-    for i, of_run in enumerate(runs):
-      drawn += [_drawn(p, 3 + i) for p in of_run]
+    for i, points in enumerate(runs):
+      drawn += [_drawn(p, 3 + i) for p in points]
     arrows = [(_place(a), _place(b)) for a, b in zip(standard, combined)]
     frame = Frame(
       *(8, 5.5),
@@ -87,7 +87,7 @@ class Figure6(base.PaperFigure):
 
 
 def _raw(file: str) -> list[_Point]:
-  """Of a results file, relative to clean P of the standard training."""
+  """Return a results file's P, relative to clean P of the standard training."""
   cells = raw_results.cells(_DATASET, file)
   clean = raw_results.cells(_DATASET, _STANDARD)[Condition()]
   label = "standard" if file == _STANDARD else "combined"
@@ -99,8 +99,8 @@ def _raw(file: str) -> list[_Point]:
   return out
 
 
-def _of_run(model: own.Own) -> list[_Point]:
-  """A run's means over severities, relative to its own clean P."""
+def _run_points(model: own.Own) -> list[_Point]:
+  """Return a run's means over severities, relative to its own clean P."""
   clean, out = model.value("p"), []
   for name in conditions.PICTURES.names("common"):
     mean = model.value("mean_ap", name)

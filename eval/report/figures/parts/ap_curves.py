@@ -1,4 +1,4 @@
-"""P against severity: curves of raw results, of runs, and what is absent."""
+"""P against severity: curves from raw results and from runs."""
 
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
@@ -30,9 +30,8 @@ class Model:
 
   Attributes:
     label: as the figure names it.
-    file: of its raw results; empty where none are public.
-    printed: its network and training as Table 1 or 2 print them, where the
-      results are not public.
+    file: its raw results; empty if none are public.
+    printed: its network and training in Table 1 or 2, if there is no file.
   """
 
   label: str
@@ -42,15 +41,15 @@ class Model:
 
 @dataclasses.dataclass(frozen=True)
 class Curve:
-  """P at every severity that is known.
+  """P at every known severity.
 
   Attributes:
-    label: its own in the figure.
-    place: its colour, marker and dashes.
+    label: unique in the figure.
+    place: chooses colour, marker and dashes.
     numbers: severity -> number.
-    source: where they are from.
-    mpc: where no raw results are public: the printed mean over the 15
-      corruptions and all severities, beside the printed P of clean pictures.
+    source: of the numbers.
+    mpc: the printed mean over all corruptions and severities, if no raw results
+      are public; the only number then is the printed P of clean pictures.
   """
 
   label: str
@@ -73,6 +72,7 @@ class Curve:
     ]
 
   def drawn(self) -> Line:
+    """Return the curve in %; hollow if only printed numbers are known."""
     looks: dict[str, Any] = {"linestyle": _DASHES[self.place % len(_DASHES)]}
     label = self.label
     if self.mpc is not None:
@@ -82,14 +82,14 @@ class Curve:
     return Line(label, list(self.numbers), values, self.place, looks=looks)
 
 
-def of_raw(
+def raw_curves(
   dataset: str, models: Sequence[Model], name: str = ""
 ) -> list[Curve]:
-  """The curves whose raw results are public.
+  """Return the curves whose raw results are public.
 
   Args:
-    dataset: ours.
-    name: of a corruption; empty: the mean over the 15.
+    dataset: our name of it.
+    name: a corruption; empty: the mean over the 15.
   """
   out = []
   for place, model in enumerate(models):
@@ -100,8 +100,8 @@ def of_raw(
   return out
 
 
-def absent(dataset: str, models: Sequence[Model]) -> list[Curve]:
-  """What is printed of curves whose raw results are not public."""
+def absent_curves(dataset: str, models: Sequence[Model]) -> list[Curve]:
+  """Return the printed numbers of curves without public raw results."""
   out = []
   for place, model in enumerate(models):
     if not raw_results.cells(dataset, model.file):
@@ -113,17 +113,17 @@ def absent(dataset: str, models: Sequence[Model]) -> list[Curve]:
   return out
 
 
-def of_run(model: own.Own, place: int, name: str = "") -> Curve:
-  """A run's curve, of the severities that it has.
+def run_curve(model: own.Own, place: int, name: str = "") -> Curve:
+  """Return a run's curve over the severities that it has.
 
   Args:
-    name: of a corruption; empty: the mean over the 15.
+    name: a corruption; empty: the mean over the 15.
   """
   metric = main_metric(model)
   numbers = {}
   for severity in SEVERITIES:
     places = _cells(name, severity)
-    cells = [n for n in (model.of_cell(metric, c) for c in places) if n]
+    cells = [n for n in (model.cell_number(metric, c) for c in places) if n]
     if len(cells) == len(places) == 1:
       numbers[severity] = cells[0]
     elif len(cells) == len(places):
@@ -133,18 +133,18 @@ def of_run(model: own.Own, place: int, name: str = "") -> Curve:
 
 
 def main_metric(model: own.Own) -> str:
-  """The metric that P is of a model's cells: AP, by VOC's rules AP50."""
+  """Return the metric that is P: AP, or AP50 by VOC's rules."""
   return "bbox/AP" if "bbox/AP" in model.metrics() else "bbox/AP50"
 
 
 def panel(title: str, curves: Sequence[Curve]) -> Panel:
-  """The curves; of absent ones mPC as a line over 1 to 5."""
+  """Return a panel of curves; absent ones are mPC as a line from 1 to 5."""
   levels = [(100 * c.mpc, c.place) for c in curves if c.mpc is not None]
   return Panel([c.drawn() for c in curves], levels, title=title)
 
 
 def remark(curves: Iterable[Curve]) -> str:
-  """A sentence that names the absent curves; or nothing."""
+  """Return a phrase that names the absent curves, or ''."""
   labels = [curve.label for curve in curves]
   if not labels:
     return ""
@@ -163,7 +163,7 @@ def _mean(cells: raw_results.Cells, name: str, severity: int) -> float:
 
 
 def _printed(dataset: str, model: Model) -> dict[str, PrintedRow]:
-  """P and mPC as Table 1 or 2 print them, whichever has them first."""
+  """Return P and mPC from Table 1, else from Table 2."""
   network, training = model.printed
   rows = [
     row

@@ -32,16 +32,16 @@ _AREAS = (42.0, 20.0)  # of markers in turn: equal numbers stay visible
 
 @dataclasses.dataclass(frozen=True)
 class Point:
-  """A network: accuracy on clean data and a mean of the benchmark.
+  """A network's accuracy on clean data and a mean of the benchmark.
 
   Attributes:
     network: its label.
     metric: name of the mean.
     accuracy: on clean data.
     number: the mean.
-    source: where both are from.
-    run: whether it is a run's.
-    doubt: what is doubtful of both, in sentences.
+    source: of both.
+    run: whether it is from a run.
+    doubt: sentences on what is doubtful about them.
   """
 
   network: str
@@ -53,7 +53,7 @@ class Point:
   doubt: str = ""
 
   def line(self) -> list[sheet.Cell]:
-    """Of the CSV."""
+    """Return its line of the CSV."""
     number = self.number
     return [
       *(self.network, self.metric, self.accuracy.value),
@@ -66,8 +66,8 @@ class BenchmarkScatter(base.PaperFigure):
   """Figures 3, 4 and 6 of Hendrycks and Dietterich: a panel a benchmark.
 
   Attributes:
-    panels: the data set of each.
-    table: file of `eval/papers` whose networks are drawn; empty: those that the
+    panels: the data set of each panel.
+    table: table of `eval/papers` whose networks are drawn; empty: those that the
       paper lists under one protocol.
   """
 
@@ -79,25 +79,25 @@ class BenchmarkScatter(base.PaperFigure):
     return self.panels
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    models = own.of(self.boards(request))
+    models = own.from_boards(self.boards(request))
     points: list[Point] = []
     panels, remarks = [], []
     for dataset in self.panels:
       label, metrics = _PANELS[dataset]
       titles = _titles(dataset, metrics)
       here = [m for m in models if m.board.task == _TASKS[dataset]]
-      of_panel = request.shown(self._printed(dataset, titles))
-      of_panel += of_runs(here, titles)
+      of_panel = request.if_printed(self._printed(dataset, titles))
+      of_panel += run_points(here, titles)
       if not of_panel:
         continue
       points += of_panel
       panels.append(panel(of_panel, titles, label))
-      remarks.append(own.remark(here, dataset))
+      remarks.append(own.comparability(here, dataset))
     notes = [
       *dict.fromkeys(p.source for p in points if not p.run),
       *dict.fromkeys(p.doubt for p in points),
-      own.baselines(models, *request.shown(self.panels[:1])),
-      own.without(models, {p.network for p in points if p.run}),
+      own.baselines(models, *request.if_printed(self.panels[:1])),
+      own.missing_numbers(models, {p.network for p in points if p.run}),
       *remarks,
     ]
     notes = [words.rstrip(".") for words in notes]
@@ -112,14 +112,14 @@ class BenchmarkScatter(base.PaperFigure):
     return base.Drawn(fig, notes, sheet.Sheet(COLUMNS, lines))
 
   def _printed(self, dataset: str, metrics: Iterable[str]) -> list[Point]:
-    """The printed networks that have all numbers."""
+    """Return the printed networks that have all numbers."""
     of_table = printed.table("hendrycks2019", self.table)
     out = []
     for network in papers.printed_networks(dataset, every=bool(self.table)):
       numbers = network.numbers
       if self.table:
-        of = [row for row in of_table if row.label == network.label]
-        numbers = {(row.metric, row.name): row.used for row in of}
+        rows = [row for row in of_table if row.label == network.label]
+        numbers = {(row.metric, row.name): row.used for row in rows}
       keys = [(metric, "") for metric in (_CLEAN, *metrics)]
       if numbers.keys() >= set(keys):
         clean, *means = (numbers[key] for key in keys)
@@ -136,13 +136,15 @@ class BenchmarkScatter(base.PaperFigure):
 
 
 def _titles(dataset: str, metrics: Iterable[str]) -> dict[str, str]:
-  """Metric -> its heading, as it stands within a legend."""
+  """Return metric -> heading in a legend."""
   listed = definitions.metrics(_TASKS[dataset], *metrics)
   return {m.name: m.heading[0].lower() + m.heading[1:] for m in listed}
 
 
-def of_runs(models: Sequence[own.Own], metrics: Iterable[str]) -> list[Point]:
-  """The models of runs that have them."""
+def run_points(
+  models: Sequence[own.Own], metrics: Iterable[str]
+) -> list[Point]:
+  """Return the points of runs that have the metrics."""
   out = []
   for model in models:
     right = accuracy(model)
@@ -156,7 +158,7 @@ def of_runs(models: Sequence[own.Own], metrics: Iterable[str]) -> list[Point]:
 
 
 def accuracy(model: own.Own) -> Number | None:
-  """On clean data; None where it was not measured."""
+  """Return the accuracy on clean data; None if it was not measured."""
   error = model.number(_CLEAN)
   if error is None:
     return None
@@ -171,12 +173,12 @@ def _complement(value: float | None) -> float | None:
 def panel(
   points: Sequence[Point], titles: Mapping[str, str], y: str
 ) -> scatter.Panel:
-  """The points, those of one network joined and named once.
+  """Return a panel in which the points of a network are joined and named once.
 
   Args:
     points: printed ones and those of runs.
-    titles: metric -> what the legend calls it; also the order of the series.
-    y: words left of it.
+    titles: metric -> label in the legend, in the order of the series.
+    y: label of the y axis.
   """
   named: set[str] = set()
   out, alone = [], all(p.run for p in points)
@@ -192,7 +194,7 @@ def panel(
 def _drawn(
   point: Point, index: int, title: str, with_name: bool
 ) -> scatter.Point:
-  """A point of a series; a run's is open."""
+  """Return a point as it is drawn; a run's is hollow."""
   return scatter.Point(
     style.scaled(point.accuracy),
     style.scaled(point.number),

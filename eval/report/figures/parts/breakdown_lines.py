@@ -1,4 +1,4 @@
-"""A line a model over the values of a breakdown, e.g. over k."""
+"""A line per model over the values of a breakdown, e.g. over k."""
 
 import dataclasses
 
@@ -11,12 +11,12 @@ from robust_tfds.charts.frame import INSIDE, Frame
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class BreakdownLines(base.PaperFigure):
-  """Rates in % with the band of their intervals.
+  """Rates in % with the bands of their intervals.
 
   Attributes:
     metric: of the table.
-    breakdown: whose values the axis has.
-    axis: below it.
+    breakdown: its values are on the x axis.
+    axis: label of the x axis.
   """
 
   needs_runs: bool = True
@@ -27,7 +27,7 @@ class BreakdownLines(base.PaperFigure):
   axis: str
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    models = own.of(self.boards(request))
+    models = own.from_boards(self.boards(request))
     context = redrawn.context(request, models)
     curves = k_curve.breakdown_lines(context, self.metric, self.breakdown)
     panel = lines.Panel(curves, title=self.title)

@@ -14,12 +14,12 @@ _TIDY = ("network", "metric", "condition", "value", "lo", "hi", "source")
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class ConditionTable(base.PaperFigure):
-  """Printed networks, then the models of runs; a column a condition.
+  """Printed networks, then the models of runs; a column per condition.
 
-  The CSV has a line a number, with its interval.
+  The CSV has a line per number, with its interval.
 
   Attributes:
-    table: file of `eval/papers`.
+    table: table of `eval/papers`.
     mean: metric of the benchmark, with its heading.
     detail: metric of a condition.
     family: kind of the conditions.
@@ -35,8 +35,8 @@ class ConditionTable(base.PaperFigure):
     return printed.datasets("hendrycks2019", self.table)
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    rows = request.shown(printed.table("hendrycks2019", self.table))
-    models = own.of(self.boards(request))
+    rows = request.if_printed(printed.table("hendrycks2019", self.table))
+    models = own.from_boards(self.boards(request))
     metric, heading = self.mean
     names = conditions.family(self.family).names("common")
     keys = [
@@ -44,7 +44,7 @@ class ConditionTable(base.PaperFigure):
       (metric, ""),
       *((self.detail, n) for n in names),
     ]
-    added = networks.of_runs(models, keys)
+    added = networks.from_runs(models, keys)
     listed = [
       *networks.printed(rows, "printed"),
       *(n for n in added if (metric, "") in n.numbers),
@@ -71,14 +71,14 @@ class ConditionTable(base.PaperFigure):
       parts += [
         f"lo, hi: 95 % intervals of runs{'; printed numbers have none' * bool(rows)}.",
         own.baselines(models, dataset if rows else ""),
-        own.remark(models, dataset),
-        own.without(models, known),
+        own.comparability(models, dataset),
+        own.missing_numbers(models, known),
       ]
     return " ".join(filter(None, dict.fromkeys(parts)))
 
 
 def _cells(network: networks.Network, keys: Sequence[Key]) -> list[sheet.Cell]:
-  """The numbers, and the interval of the mean."""
+  """Return a network's line: its numbers, and the interval of the mean."""
   clean, mean, *others = (network.value(*key) for key in keys)
   interval = network.numbers.get(keys[1])
   ends = (interval.lo, interval.hi) if interval else (None, None)

@@ -1,4 +1,4 @@
-"""What is taken for what, in conditions that can be chosen."""
+"""Confusion matrices under chosen conditions."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -21,13 +21,13 @@ _COLUMNS = (
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Confusions(base.PaperFigure):
-  """Clean beside perturbed, a line a model.
+  """Clean and perturbed matrices, a line per model.
 
-  Without `--condition` the cell of the lowest accuracy of each group, or of all
-  where `one` is set.
+  Without `--condition` the cell of the lowest accuracy in each family is shown, or
+  only the lowest of all if `one` is set.
 
   Attributes:
-    one: whether a single condition is shown beside clean.
+    one: whether a single perturbed condition is shown.
   """
 
   source: str = "runs; the paper prints no numbers of it"
@@ -36,9 +36,10 @@ class Confusions(base.PaperFigure):
   one: bool = False
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    models = own.of(self.boards(request))
-    shown = {m.label: self._shown(request, m) for m in models}
-    pairs = {k: v for of in shown.values() for k, v in of.items()}
+    models = own.from_boards(self.boards(request))
+    pairs = {
+      k: v for m in models for k, v in self._model_cells(request, m).items()
+    }
     context = redrawn.context(request, models, confusions=pairs)
     chart = confusion.Confusion()
     names = list(context.class_names)
@@ -49,11 +50,11 @@ class Confusions(base.PaperFigure):
       chart.draw(context), foot, table, text=chart.text(context)
     )
 
-  def _shown(
+  def _model_cells(
     self, request: base.Request, model: own.Own
   ) -> dict[CellKey, np.ndarray]:
-    """The cells that are shown of a model."""
-    pairs = of_model(request, model)
+    """Return the pairs of classes in the cells that are shown."""
+    pairs = model_pairs(request, model)
     name = request.condition or (lowest(pairs) if self.one else "")
     if not name:
       return pairs
@@ -64,10 +65,10 @@ class Confusions(base.PaperFigure):
     }
 
 
-def of_model(
+def model_pairs(
   request: base.Request, model: own.Own
 ) -> dict[CellKey, np.ndarray]:
-  """True and predicted class of every video, in every cell of a model."""
+  """Return cell -> true and predicted class of every video, for a model."""
   entry = model.entry
   for side in (scored.side for scored in request.scored):
     if (side.run.name, side.model, side.dataset) == (
@@ -83,10 +84,10 @@ def of_model(
 
 
 def chosen(pairs: dict[CellKey, Any], name: str) -> tuple[str, int]:
-  """The perturbation and severity of a config's name that a run has.
+  """Return the perturbation and severity of a config name.
 
   Raises:
-    UserError: the run has no such condition; names the nearest.
+    UserError: the run has no such condition.
   """
   known = {Condition(n, s, "videos").config: (n, s) for _, n, s in pairs if n}
   if name not in known:
@@ -95,7 +96,7 @@ def chosen(pairs: dict[CellKey, Any], name: str) -> tuple[str, int]:
 
 
 def lowest(pairs: dict[CellKey, np.ndarray]) -> str:
-  """Config name of the perturbed cell of the lowest accuracy; empty of none."""
+  """Return the config name of the perturbed cell of the lowest accuracy, or ''."""
   right = {
     Condition(n, s, "videos").config: float((p[:, 0] == p[:, 1]).mean())
     for (_, n, s), p in pairs.items()
@@ -105,14 +106,14 @@ def lowest(pairs: dict[CellKey, np.ndarray]) -> str:
 
 
 def class_name(place: int, names: Sequence[str]) -> str:
-  """The name of a class; its place where nobody named it."""
+  """Return the name of a class, or its index if it has none."""
   return names[place] if place < len(names) else str(place)
 
 
 def _lines(
   key: CellKey, pairs: np.ndarray, names: Sequence[str], sources: dict[str, str]
 ) -> list[list[sheet.Cell]]:
-  """A line for each pair of classes that occurs."""
+  """Return a line for each pair of classes that occurs."""
   occurring, counts = np.unique(pairs, axis=0, return_counts=True)
   of_class = {c: int((pairs[:, 0] == c).sum()) for c in set(pairs[:, 0])}
   label, name, level = key

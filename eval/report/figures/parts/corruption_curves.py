@@ -1,4 +1,4 @@
-"""P against severity, a panel a corruption, a curve a detector."""
+"""P against severity: a panel per corruption, a curve per detector."""
 
 import dataclasses
 
@@ -32,14 +32,17 @@ class CorruptionCurves(base.OneSet):
   measure: str = "AP"
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    models = own.of(self.boards(request))
-    raw = request.shown(self.models or trainings.of(self.dataset))
-    absent = ap_curves.absent(self.dataset, raw)
-    of = {
+    models = own.from_boards(self.boards(request))
+    raw = request.if_printed(
+      self.models or trainings.curve_models(self.dataset)
+    )
+    absent = ap_curves.absent_curves(self.dataset, raw)
+    curves_by_name = {
       name: [
-        *ap_curves.of_raw(self.dataset, raw, name),
+        *ap_curves.raw_curves(self.dataset, raw, name),
         *(
-          ap_curves.of_run(m, len(raw) + i, name) for i, m in enumerate(models)
+          ap_curves.run_curve(m, len(raw) + i, name)
+          for i, m in enumerate(models)
         ),
       ]
       for name in ("", *conditions.PICTURES.names("common"))
@@ -49,11 +52,11 @@ class CorruptionCurves(base.OneSet):
         definitions.words(name) or "mean of the 15",
         curves if name else [*curves, *absent],
       )
-      for name, curves in of.items()
+      for name, curves in curves_by_name.items()
     ]
     frame = Frame(
       2.9 * _ACROSS,
-      2.1 * (len(of) // _ACROSS) + 1.2,
+      2.1 * (len(curves_by_name) // _ACROSS) + 1.2,
       _ACROSS,
       x="severity",
       y=f"{self.measure} (%)",
@@ -63,13 +66,13 @@ class CorruptionCurves(base.OneSet):
       entries=2,
     )
     fig = lines.draw(panels, frame)
-    of |= {ap_curves.MEAN: absent}
+    curves_by_name |= {ap_curves.MEAN: absent}
     rows = [
       row
-      for name, curves in of.items()
+      for name, curves in curves_by_name.items()
       for curve in curves
       for row in curve.lines(self.dataset, name or ap_curves.MEAN)
     ]
-    runs = own.remark(models, self.dataset)
-    foot = [*request.shown([self.source]), ap_curves.remark(absent), runs]
+    runs = own.comparability(models, self.dataset)
+    foot = [*request.if_printed([self.source]), ap_curves.remark(absent), runs]
     return base.Drawn(fig, foot, sheet.Sheet(ap_curves.COLUMNS, rows))

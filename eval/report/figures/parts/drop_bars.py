@@ -1,4 +1,4 @@
-"""Accuracy that is lost under every perturbation, a bar a network."""
+"""Accuracy lost under every perturbation, a bar per network."""
 
 import dataclasses
 import math
@@ -16,7 +16,7 @@ _MEASURE = "gamma_a"
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class DropBars(base.OneSet):
-  """1 - gamma_a of the printed networks, own models after them.
+  """1 - gamma_a of the printed networks, then of runs.
 
   Attributes:
     training: `scratch` or `kinetics400`; empty: all of the table.
@@ -27,13 +27,13 @@ class DropBars(base.OneSet):
   training: str = ""
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    added = own.of(self.boards(request))
-    listed = request.shown(
+    added = own.from_boards(self.boards(request))
+    listed = request.if_printed(
       m
       for m in gammas.printed_networks(self.dataset)
       if not self.training or m.training == self.training
     )
-    ours = gammas.of_runs(added)
+    ours = gammas.run_networks(added)
     trainings = dict.fromkeys(m.training for m in listed or ours)
     panels = [
       bars.Panel(
@@ -57,15 +57,15 @@ class DropBars(base.OneSet):
       "100 (1 - gamma_a), mean over severities",
       doubt.sentences(
         row
-        for row in request.shown(gammas.printed_rows(self.dataset))
+        for row in request.if_printed(gammas.printed_rows(self.dataset))
         if row.metric.startswith(_MEASURE)
         and self.training in ("", row.training)
         and row.marked
       ),
-      *request.shown([derived.contradictions(self.dataset)]),
-      own.remark(added, self.dataset),
+      *request.if_printed([derived.contradictions(self.dataset)]),
+      own.comparability(added, self.dataset),
     ]
-    lines = gammas.lines([*listed, *ours])
+    lines = gammas.sheet_lines([*listed, *ours])
     lines = [line for line in lines if line[3] == _MEASURE]
     table = sheet.Sheet(gammas.COLUMNS, lines)
     return base.Drawn(fig, foot, table)

@@ -1,4 +1,4 @@
-"""gamma_a and gamma_r of Schiappa et al.: printed, and of own runs, as lines."""
+"""gamma_a and gamma_r of Schiappa et al., as printed and from runs."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -22,29 +22,29 @@ _TRAININGS = {"scratch": "S", "kinetics400": "P"}
 
 
 def names() -> list[tuple[str, str]]:
-  """(group, perturbation) in the paper's order."""
+  """Return (family, perturbation) in the paper's order."""
   return [
     (r.group, r.name) for r in conditions.VIDEOS.rows if r.set == "common"
   ]
 
 
-def key(measure: str, of: str) -> Key:
-  """Of a measure's number of a perturbation, or of a group's mean."""
-  return (f"{measure}/{of}", "") if of in _groups() else (measure, of)
+def metric_key(measure: str, name: str) -> Key:
+  """Return the key of a measure for a perturbation or for a family's mean."""
+  return (f"{measure}/{name}", "") if name in _groups() else (measure, name)
 
 
 def printed_rows(dataset: str) -> list[PrintedRow]:
-  """The table that has a line for each perturbation of a data set."""
+  """Return the table with a line for each perturbation of a data set."""
   return printed.table(derived.PAPER, derived.TABLES[dataset])
 
 
 def printed_networks(
   dataset: str, as_printed: bool = False
 ) -> list[networks.Network]:
-  """The networks of a data set's table, in its order, as the paper calls them.
+  """Return the networks of a data set's table, in its order.
 
   Args:
-    as_printed: whether doubtful numbers are those in print, for the table itself.
+    as_printed: whether doubtful numbers stay as they are printed.
   """
   rows = [r if as_printed else r.used for r in printed_rows(dataset)]
   return [
@@ -54,22 +54,22 @@ def printed_networks(
   ]
 
 
-def of_runs(models: Sequence[own.Own]) -> list[networks.Network]:
-  """The same of runs; models without any of the numbers are left out."""
+def run_networks(models: Sequence[own.Own]) -> list[networks.Network]:
+  """Return the models of runs that have any of the numbers."""
   listed = [*_groups(), *(name for _, name in names())]
-  keys = [key(measure, of) for measure in derived.MEASURES for of in listed]
-  return networks.of_runs(models, keys)
+  keys = [metric_key(m, name) for m in derived.MEASURES for name in listed]
+  return networks.from_runs(models, keys)
 
 
-def lines(listed: Sequence[networks.Network]) -> list[list[sheet.Cell]]:
-  """The numbers for `COLUMNS`: every perturbation, then its group."""
+def sheet_lines(models: Sequence[networks.Network]) -> list[list[sheet.Cell]]:
+  """Return the numbers for `COLUMNS`: every perturbation, then its family."""
   out: list[list[sheet.Cell]] = []
-  for network in listed:
+  for network in models:
     for group in _groups():
       members = conditions.VIDEOS.members(group, "common")
       for name in (*members, group):
         for measure in derived.MEASURES:
-          number = network.numbers.get(key(measure, name))
+          number = network.numbers.get(metric_key(measure, name))
           if number:
             perturbation = name if name in members else "all"
             ends = [number.value, number.lo, number.hi]
@@ -79,8 +79,8 @@ def lines(listed: Sequence[networks.Network]) -> list[list[sheet.Cell]]:
 
 
 def group_mean(network: networks.Network, measure: str) -> float:
-  """Mean over the five groups: how Table 2's Mean is made; marked as they are."""
-  values = [network.value(*key(measure, g)) for g in _groups()]
+  """Return the mean over the five families, as in Table 2; it may be marked."""
+  values = [network.value(*metric_key(measure, g)) for g in _groups()]
   mean = sum(values) / len(values)
   marked = any(isinstance(v, sheet.Marked) for v in values)
   return sheet.Marked(mean) if marked else mean

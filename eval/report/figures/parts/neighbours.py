@@ -23,25 +23,25 @@ _COLUMNS = (
 
 
 class Neighbours(base.PaperFigure):
-  """A panel a model and condition; all conditions of a model in one embedding."""
+  """A panel per model and condition, with one embedding per model."""
 
   def drawn(self, request: base.Request) -> base.Drawn:
     (folder,) = self.folders(request)
     by_model: dict[tuple[str, str], list[features.Features]] = {}
-    for one in features.read(folder):
-      chosen = _of_classes(one, request.classes)
-      by_model.setdefault((one.run, one.model), []).append(chosen)
+    for sample in features.read(folder):
+      chosen = _select_classes(sample, request.classes)
+      by_model.setdefault((sample.run, sample.model), []).append(chosen)
     panels: list[scatter.Panel] = []
     rows: list[list[sheet.Cell]] = []
     for listed in by_model.values():
       layer = list(listed[0].layers)[-1]
-      for one, places in zip(listed, _embedded(listed, layer)):
-        pure = _purity(one, one.layers[layer]), _purity(one, places)
-        panels.append(_panel(one, layer, places, pure[0]))
+      for sample, places in zip(listed, _embedded(listed, layer)):
+        pure = _purity(sample, sample.layers[layer]), _purity(sample, places)
+        panels.append(_panel(sample, layer, places, pure[0]))
         rows += [
           [
-            f"{one.model} ({one.run})",
-            one.condition,
+            f"{sample.model} ({sample.run})",
+            sample.condition,
             layer,
             name,
             of,
@@ -49,7 +49,9 @@ class Neighbours(base.PaperFigure):
             *pure,
             str(folder),
           ]
-          for name, of, xy in zip(one.example_id, _names(one), places.tolist())
+          for name, of, xy in zip(
+            sample.example_id, _names(sample), places.tolist()
+          )
         ]
     columns = max(map(len, by_model.values()))
     size = 1 + 3.2 * columns, 0.6 + 3.2 * len(by_model)
@@ -62,60 +64,61 @@ class Neighbours(base.PaperFigure):
     return base.Drawn(fig, foot, sheet.Sheet(_COLUMNS, rows))
 
 
-def _of_classes(
-  one: features.Features, wanted: Sequence[str]
+def _select_classes(
+  sample: features.Features, classes: Sequence[str]
 ) -> features.Features:
-  """The examples of chosen classes, by default of the first ones."""
-  names = _names(one)
-  known = list(dict.fromkeys(n for _, n in sorted(zip(one.label, names))))
-  for name in wanted:
+  """Return the examples of chosen classes, by default of the first ones."""
+  names = _names(sample)
+  known = list(dict.fromkeys(n for _, n in sorted(zip(sample.label, names))))
+  for name in classes:
     if name not in known:
-      raise errors.unknown_error(f"class of {one.title}", name, known)
-  shown = np.isin(names, list(wanted or known[:_CLASSES]))
-  if shown.sum() < _LEAST:
+      raise errors.unknown_error(f"class of {sample.title}", name, known)
+  chosen = np.isin(names, list(classes or known[:_CLASSES]))
+  if chosen.sum() < _LEAST:
     raise errors.UserError(
-      f"{one.title}: {int(shown.sum())} examples of the chosen classes, expected"
+      f"{sample.title}: {int(chosen.sum())} examples of the chosen classes, expected"
       f" {_LEAST} or more."
     )
-  return one.of(one.example_id[shown])
+  return sample.of(sample.example_id[chosen])
 
 
-def _names(one: features.Features) -> list[str]:
-  """The class of every example, in words where they are known."""
+def _names(sample: features.Features) -> list[str]:
+  """Return the class of every example, by name if it is known."""
   return [
-    one.classes[i] if i < len(one.classes) else f"class {i}"
-    for i in one.label.tolist()
+    sample.classes[i] if i < len(sample.classes) else f"class {i}"
+    for i in sample.label.tolist()
   ]
 
 
 def _embedded(
-  listed: Sequence[features.Features], layer: str
+  conditions: Sequence[features.Features], layer: str
 ) -> list[np.ndarray]:
-  """Places in the plane `[N, 2]` of each."""
+  """Return the places in the plane, `[N, 2]` for each."""
   from sklearn import manifold
 
-  whole = np.concatenate([one.layers[layer] for one in listed])
+  whole = np.concatenate([sample.layers[layer] for sample in conditions])
   perplexity = min(_PERPLEXITY, (len(whole) - 1) / 3)
   embedding = manifold.TSNE(
     perplexity=perplexity, init="pca", random_state=_SEED
   )
   places = embedding.fit_transform(whole)
-  ends = np.cumsum([len(one.label) for one in listed])[:-1]
+  ends = np.cumsum([len(sample.label) for sample in conditions])[:-1]
   return np.split(places, ends)
 
 
-def _purity(one: features.Features, places: np.ndarray) -> float:
-  return purity.knn(places, one.label, _NEIGHBOURS)
+def _purity(sample: features.Features, places: np.ndarray) -> float:
+  return purity.knn(places, sample.label, _NEIGHBOURS)
 
 
 def _panel(
-  one: features.Features, layer: str, places: np.ndarray, pure: float
+  sample: features.Features, layer: str, places: np.ndarray, pure: float
 ) -> scatter.Panel:
-  """Points by class."""
-  names = _names(one)
+  names = _names(sample)
   index = {name: i for i, name in enumerate(sorted(set(names)))}
   points = [
     scatter.Point(style.Value(x), style.Value(y), index[of], of, area=8)
     for of, (x, y) in sorted(zip(names, places.tolist()))
   ]
-  return scatter.Panel(points, title=f"{one.title}\n{layer}, purity {pure:.2f}")
+  return scatter.Panel(
+    points, title=f"{sample.title}\n{layer}, purity {pure:.2f}"
+  )

@@ -1,4 +1,4 @@
-"""Networks with their numbers: as papers print them, and of runs."""
+"""Networks with their numbers, from papers and from runs."""
 
 import dataclasses
 import math
@@ -15,11 +15,11 @@ class Network:
   """A network's numbers.
 
   Attributes:
-    label: its own in the figure.
+    label: unique in the figure.
     numbers: (metric, condition) -> number.
-    source: where they are printed, or which run they are of.
-    name: without its training.
-    training: where a table tells networks apart by it; else empty.
+    source: the paper's table or the run.
+    name: its name without its training.
+    training: if a table distinguishes networks by it; else empty.
   """
 
   label: str
@@ -29,11 +29,12 @@ class Network:
   training: str = ""
 
   def value(self, metric: str, condition: str = "") -> float:
-    """A number's value; nan where there is none."""
+    """Return a number's value, or nan."""
     value = self.numbers.get((metric, condition), Number(None)).value
     return math.nan if value is None else value
 
   def lines(self) -> list[list[sheet.Cell]]:
+    """Return [label, metric, condition, value, lo, hi, source] of each number."""
     return [
       [self.label, *key, n.value, n.lo, n.hi, self.source]
       for key, n in self.numbers.items()
@@ -41,14 +42,14 @@ class Network:
 
 
 def printed(rows: Iterable[PrintedRow], source: str = "") -> list[Network]:
-  """The networks of a table, in its order.
+  """Return the networks of a table, in its order.
 
   Args:
     source: in words; empty: that of the rows.
   """
-  of: dict[str, list[PrintedRow]] = {}
+  networks: dict[str, list[PrintedRow]] = {}
   for row in rows:
-    of.setdefault(row.label, []).append(row)
+    networks.setdefault(row.label, []).append(row)
   return [
     Network(
       label,
@@ -57,12 +58,12 @@ def printed(rows: Iterable[PrintedRow], source: str = "") -> list[Network]:
       listed[0].network,
       listed[0].training,
     )
-    for label, listed in of.items()
+    for label, listed in networks.items()
   ]
 
 
-def of_runs(models: Sequence[own.Own], keys: Iterable[Key]) -> list[Network]:
-  """The same of runs; models without any of the numbers are left out."""
+def from_runs(models: Sequence[own.Own], keys: Iterable[Key]) -> list[Network]:
+  """Return the models of runs that have any of the numbers."""
   listed = list(keys)
   out = []
   for model in models:

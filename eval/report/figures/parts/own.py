@@ -1,4 +1,4 @@
-"""What figures take of runs: entries of boards under labels of their own."""
+"""Models of runs, as figures show them."""
 
 import collections
 import dataclasses
@@ -18,8 +18,8 @@ class Own:
   """A model of a run.
 
   Attributes:
-    label: its own among all models that are shown.
-    board: that it stands on.
+    label: unique among all models of the figure.
+    board: its board.
     entry: its numbers.
   """
 
@@ -29,12 +29,12 @@ class Own:
 
   @property
   def source(self) -> str:
-    """Where its numbers come from, for the CSV."""
+    """The source of its numbers, for the CSV."""
     return f"own run {self.entry.run}, {self.board.dataset}"
 
   @property
   def differences(self) -> Mapping[str, tuple[Any, Any]]:
-    """Facts in which its data differ from the printed numbers': both values."""
+    """Fact -> (printed, here) where its data differ from the printed numbers'."""
     protocol = papers.protocol(self.board.dataset)
     if protocol is None:
       return {"dataset": ("", self.board.dataset)}
@@ -42,38 +42,38 @@ class Own:
 
   @property
   def facts(self) -> dict[str, Any]:
-    """What a protocol is held against."""
+    """The facts that a paper's protocol is compared with."""
     return {**self.entry.data, "baseline": self.board.baseline}
 
   def number(
     self, metric: str, corruption: str = "", level: int | None = None
   ) -> Number | None:
-    """A number over cells that has a value; None where there is none."""
+    """Return a number over cells, or None without a value."""
     number = self.entry.number(metric, corruption, level)
     return number if number and number.value is not None else None
 
   def value(
     self, metric: str, corruption: str = "", level: int | None = None
   ) -> float | None:
-    """Its value alone."""
+    """Return the value of a number over cells."""
     number = self.number(metric, corruption, level)
     return number.value if number else None
 
   def metrics(self) -> list[str]:
-    """Names of the numbers of its clean cell."""
+    """Return the metrics of its clean cell."""
     return list(self.entry.cells.get(Condition(), {}))
 
-  def of_cell(
+  def cell_number(
     self, metric: str, condition: Condition | None = None
   ) -> Number | None:
-    """A number of one condition, by default of the clean one."""
+    """Return a number of one condition, by default of the clean one."""
     cell = self.entry.cells.get(condition or Condition(), {})
     number = cell.get(metric)
     return number if number and number.value is not None else None
 
 
-def of(boards: Iterable[Board]) -> list[Own]:
-  """The models of all boards' runs, each under a label of its own."""
+def from_boards(boards: Iterable[Board]) -> list[Own]:
+  """Return the models of all boards' runs, with unique labels."""
   pairs = [(board, entry) for board in boards for entry in board.runs]
   times = collections.Counter(entry.label for _, entry in pairs)
   out: list[Own] = []
@@ -86,27 +86,28 @@ def of(boards: Iterable[Board]) -> list[Own]:
 
 
 def is_beside(board: Board, datasets: Collection[str]) -> bool:
-  """Whether a board's runs are of the data of the printed numbers of a data set."""
+  """Return whether a board's runs are of the same data as printed numbers."""
   return board.dataset in datasets and not any(
-    papers.other_data(board.dataset, model.facts) for model in of([board])
+    papers.other_data(board.dataset, model.facts)
+    for model in from_boards([board])
   )
 
 
 def runs(models: Sequence[Own]) -> str:
-  """Which runs they are of, and of which data."""
+  """Return the names of the models' runs and data sets."""
   return ", ".join(
     dict.fromkeys(f"{m.entry.run} ({m.board.dataset})" for m in models)
   )
 
 
 def other_datasets(models: Sequence[Own], *datasets: str) -> list[str]:
-  """The data sets of models that are not a figure's own, each once."""
+  """Return the data sets of models that are not among those of a figure."""
   listed = dict.fromkeys(m.board.dataset for m in models)
   return [name for name in listed if name not in datasets]
 
 
-def remark(models: Sequence[Own], *datasets: str) -> str:
-  """A sentence about models of other data than a figure's; or nothing."""
+def comparability(models: Sequence[Own], *datasets: str) -> str:
+  """Return sentences on models that the printed numbers do not compare with."""
   parts = []
   other = other_datasets(models, *datasets)
   if other:
@@ -120,7 +121,7 @@ def remark(models: Sequence[Own], *datasets: str) -> str:
 
 
 def _protocol(model: Own) -> str:
-  """What keeps a model from being compared with printed numbers."""
+  """Return a sentence on how a model's protocol differs from the paper's."""
   listed = ", ".join(
     f"{name} {words_of(here)} (printed: {words_of(printed)})"
     for name, (printed, here) in model.differences.items()
@@ -129,10 +130,10 @@ def _protocol(model: Own) -> str:
 
 
 def baselines(models: Sequence[Own], printed: str = "") -> str:
-  """What printed numbers and those of runs are divided by, in sentences.
+  """Return sentences on the baselines of printed numbers and of runs.
 
   Args:
-    printed: the data set that printed ones are of; empty: none are shown.
+    printed: data set of the printed numbers; empty: none are shown.
   """
   protocol = papers.protocol(printed)
   parts = {"Printed numbers": protocol.baseline} if protocol else {}
@@ -142,16 +143,16 @@ def baselines(models: Sequence[Own], printed: str = "") -> str:
   return " ".join(f"{d}: divided by {words}." for d, words in parts.items())
 
 
-def without(models: Sequence[Own], drawn: Collection[str]) -> str:
-  """A sentence about models that have none of a figure's numbers; or nothing."""
-  left = [m.label for m in models if m.label not in drawn]
-  if not left:
+def missing_numbers(models: Sequence[Own], drawn: Collection[str]) -> str:
+  """Return a sentence on models with none of a figure's numbers, or ''."""
+  labels = [m.label for m in models if m.label not in drawn]
+  if not labels:
     return ""
-  return f"None of these numbers are known of {', '.join(left)}."
+  return f"None of these numbers are known of {', '.join(labels)}."
 
 
 def _unused(label: str, taken: Sequence[str]) -> str:
-  """The label, numbered where it is taken."""
+  """Return the label, with a number if it is taken."""
   number, out = 2, label
   while out in taken:
     out, number = f"{label} #{number}", number + 1

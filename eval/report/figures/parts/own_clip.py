@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 def frames(count: int = 16, side: int = 96) -> np.ndarray:
-  """A disc and a bar that move over a ground of stripes.
+  """Return a clip of a disc and a bar that move over stripes.
 
   Args:
-    side: of each, px.
+    side: height and width of a frame, px.
 
   Returns:
     uint8 `[count, side, side, 3]`.
@@ -25,7 +25,7 @@ def frames(count: int = 16, side: int = 96) -> np.ndarray:
 
 
 def _frame(t: float, side: int) -> np.ndarray:
-  """The clip at t, 0 its beginning and 1 its end: uint8 `[side, side, 3]`."""
+  """Return the frame at t from 0 to 1: uint8 `[side, side, 3]`."""
   y, x = np.mgrid[0:side, 0:side] / side
   stripes = 0.5 + 0.5 * np.sin(40 * x + 6 * y)
   out = np.stack(
@@ -39,7 +39,7 @@ def _frame(t: float, side: int) -> np.ndarray:
 
 
 def key(name: str, severity: int) -> jax.Array:
-  """The clip's key under a perturbation: uint32 `[2]`."""
+  """Return the clip's key under a perturbation: uint32 `[2]`."""
   import jax.numpy as jnp
 
   condition = conditions.VIDEOS.condition(name, severity)

@@ -1,4 +1,4 @@
-"""Tables 4 to 7 of Schiappa et al.: a line a perturbation, columns of models."""
+"""Tables 4 to 7 of Schiappa et al.: a line per perturbation, columns of models."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -21,43 +21,45 @@ _MEANS = (
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PerturbationTable(base.OneSet):
-  """Printed networks, then own models; the CSV has a line a number."""
+  """Printed networks, then models of runs; the CSV has a line per number."""
 
   source: str = "eval/papers: the printed table"
   tasks: tuple[str, ...] = ("video",)
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    added = own.of(self.boards(request))
+    added = own.from_boards(self.boards(request))
     listed = [
-      *request.shown(gammas.printed_networks(self.dataset, as_printed=True)),
-      *gammas.of_runs(added),
+      *request.if_printed(
+        gammas.printed_networks(self.dataset, as_printed=True)
+      ),
+      *gammas.run_networks(added),
     ]
-    rows = request.shown(gammas.printed_rows(self.dataset))
+    rows = request.if_printed(gammas.printed_rows(self.dataset))
     parts = [
       "gamma_a: 1 - (clean accuracy - accuracy), gamma_r: accuracy / clean"
       " accuracy, means over severities.",
-      *request.shown([_MEANS]),
+      *request.if_printed([_MEANS]),
       printed.words_of_source(rows),
       doubt.sentences(rows, as_printed=True),
-      own.remark(added, self.dataset),
+      own.comparability(added, self.dataset),
     ]
     caption = " ".join(filter(None, parts))
-    numbers = sheet.Sheet(gammas.COLUMNS, gammas.lines(listed))
+    numbers = sheet.Sheet(gammas.COLUMNS, gammas.sheet_lines(listed))
     return base.Drawn(None, (), numbers, _table(listed, caption))
 
 
-def _table(listed: Sequence[networks.Network], caption: str) -> sheet.Sheet:
+def _table(models: Sequence[networks.Network], caption: str) -> sheet.Sheet:
   columns = [
     sheet.Column(f"{network.label} {measure}", 2, percent=False)
-    for network in listed
+    for network in models
     for measure in derived.MEASURES
   ]
   lines: list[list[sheet.Cell]] = []
   for group in conditions.VIDEOS.groups:
     members = conditions.VIDEOS.members(group, "common")
     for name in (*members, group):
-      keys = [gammas.key(measure, name) for measure in derived.MEASURES]
-      values = [network.value(*key) for network in listed for key in keys]
+      keys = [gammas.metric_key(measure, name) for measure in derived.MEASURES]
+      values = [network.value(*key) for network in models for key in keys]
       words = name if name in members else f"all {group}"
       lines.append([words.replace("_", " "), *values])
   return sheet.Sheet(["perturbation", *columns], lines, caption)

@@ -1,4 +1,4 @@
-"""Pictures of one folder beside their stylized versions in another."""
+"""Pictures of one folder and their stylized versions in another."""
 
 import dataclasses
 from collections.abc import Mapping, Sequence
@@ -32,7 +32,7 @@ class Pair:
 
 @dataclasses.dataclass(frozen=True)
 class Pairs:
-  """What two folders have in common.
+  """The pairs of two folders.
 
   Attributes:
     listed: pictures with a version, by name.
@@ -43,11 +43,11 @@ class Pairs:
   clean: int
 
 
-def of(clean: epath.Path, stylized: epath.Path) -> Pairs:
-  """Pairs pictures that lie in the same place below two folders.
+def find_pairs(clean: epath.Path, stylized: epath.Path) -> Pairs:
+  """Pair the pictures at the same places below two folders.
 
-  A version has the picture's name, or that and `-stylized-<style>` behind it;
-  endings may differ. Of several versions the first by name is taken.
+  A version has the picture's name, or `-stylized-<style>` after it; extensions may
+  differ. The first of several versions by name is taken.
 
   Raises:
     UserError: one folder twice, or no picture has a version.
@@ -56,8 +56,8 @@ def of(clean: epath.Path, stylized: epath.Path) -> Pairs:
     raise errors.UserError(
       f"--clean and --stylized name one folder, {clean}: name two."
     )
-  ours = _by_stem(clean)
-  versions = _versions(_by_stem(stylized))
+  ours = _find_stems(clean)
+  versions = _versions(_find_stems(stylized))
   listed = [
     Pair(file.relative_to(clean).as_posix(), file, versions[stem])
     for stem, file in sorted(ours.items())
@@ -73,7 +73,7 @@ def of(clean: epath.Path, stylized: epath.Path) -> Pairs:
 
 
 def pixels(file: epath.Path) -> tuple[np.ndarray, tuple[int, int]]:
-  """A picture as it is drawn, uint8 `[H, W, 3]`, and its own height and width."""
+  """Return a picture as drawn, uint8 `[H, W, 3]`, and its full height and width."""
   from PIL import Image
 
   whole = pictures.picture(file)
@@ -82,8 +82,8 @@ def pixels(file: epath.Path) -> tuple[np.ndarray, tuple[int, int]]:
   return np.asarray(image), whole.shape[:2]
 
 
-def _by_stem(root: epath.Path) -> dict[str, epath.Path]:
-  """Path below a folder, without its ending -> picture."""
+def _find_stems(root: epath.Path) -> dict[str, epath.Path]:
+  """Return path below a folder, without extension -> picture."""
   walk = picture_folders.Walk(root)
   out = {
     file.relative_to(root).with_suffix("").as_posix(): file
@@ -95,7 +95,7 @@ def _by_stem(root: epath.Path) -> dict[str, epath.Path]:
 
 
 def _versions(files: Mapping[str, epath.Path]) -> dict[str, epath.Path]:
-  """Stem of a picture -> its version."""
+  """Return stem of a picture -> its version."""
   out: dict[str, epath.Path] = {}
   for stem, file in sorted(files.items()):
     name, mark, _ = stem.rpartition(_MARK)

@@ -1,4 +1,4 @@
-"""Printed tables as figures take them: lines of numbers, sources."""
+"""Printed tables: their rows, data sets and sources."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from eval.report.figures.parts import sheet
 
 
 def table(paper: str, name: str) -> list[PrintedRow]:
-  """The numbers of a printed table, line by line.
+  """Return the numbers of a printed table, line by line.
 
   Args:
     paper: folder of `eval/papers`.
@@ -18,7 +18,7 @@ def table(paper: str, name: str) -> list[PrintedRow]:
 
 
 def datasets(paper: str, name: str) -> list[str]:
-  """The data sets that a printed table is of.
+  """Return the data sets of a printed table.
 
   Args:
     paper: folder of `eval/papers`.
@@ -28,18 +28,18 @@ def datasets(paper: str, name: str) -> list[str]:
 
 
 def source_of(rows: Iterable[PrintedRow]) -> str:
-  """Where rows are printed, once each."""
+  """Return the sources of rows, once each."""
   return "; ".join(dict.fromkeys(row.source for row in rows))
 
 
 def words_of_source(rows: Iterable[PrintedRow]) -> str:
-  """The same as a sentence; nothing where no row is shown."""
+  """Return the sources as a sentence, or '' without rows."""
   source = source_of(rows)
   return f"Source: {source}." if source else ""
 
 
 def number(row: PrintedRow) -> Number:
-  """A row's number, marked where it is doubtful."""
+  """Return a row's number, marked if it is doubtful."""
   value = sheet.Marked(row.value) if row.marked else row.value
   others = row.better is not None and row.better[1:] != (row.lo, row.hi)
   end = sheet.Marked if others else float

@@ -22,20 +22,20 @@ _Line = tuple[str, str, Number, str]  # network, value of `by`, number, source
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class PrintedBars(base.PaperFigure):
-  """A group a network; those of runs after the printed ones.
+  """A group per network, those of runs after the printed ones.
 
   Attributes:
-    of: folder of `eval/papers`, file of the table.
+    of: folder and table of `eval/papers`.
     column: heading of the networks in the CSV.
-    by: `training` or `metric`: what colours tell apart.
-    panels: title -> value of `by` -> what the legend calls it.
-    heading: of the values in the CSV.
+    by: what the colours mean, `training` or `metric`.
+    panels: title -> value of `by` -> label in the legend.
+    heading: heading of the values in the CSV.
     size: width and height in inches.
-    y: words left of the panels.
-    scale: of the values at the axis: 100 of rates in %.
-    line: a height that is marked; None: none.
+    y: label of the y axis.
+    scale: factor of the values, e.g. 100 for rates in %.
+    line: a height to mark; None: none.
     remark: a sentence at the foot.
-    file: of pictures in the reports of runs, which go beside; empty: none.
+    file: picture to copy from the reports of runs; empty: none.
   """
 
   of: tuple[str, str]
@@ -55,9 +55,9 @@ class PrintedBars(base.PaperFigure):
     return printed.datasets(*self.of) if self.tasks else ()
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    rows = request.shown(printed.table(*self.of))
-    models = own.of(self.boards(request))
-    listed = [*self._of_print(rows), *self._of_runs(models)]
+    rows = request.if_printed(printed.table(*self.of))
+    models = own.from_boards(self.boards(request))
+    listed = [*self._printed_lines(rows), *self._run_lines(models)]
     value = {
       (network, key): style.scaled(number, self.scale)
       for network, key, number, _ in listed
@@ -84,7 +84,7 @@ class PrintedBars(base.PaperFigure):
       *(self.column, self.by, sheet.Column(self.heading)),
       *(sheet.Column("lo"), sheet.Column("hi"), "source"),
     )
-    lines = [[*of, n.value, n.lo, n.hi, where] for *of, n, where in listed]
+    lines = [[*key, n.value, n.lo, n.hi, where] for *key, n, where in listed]
     names = {m.entry.run for m in models}
     runs = {s.side.run.name: s.side.run for s in request.scored}
     files, _ = stored_pictures.copies(
@@ -94,20 +94,19 @@ class PrintedBars(base.PaperFigure):
     )
     foot = [
       *([printed.source_of(rows), self.remark] if rows else []),
-      own.remark(models, *self.printed_sets) if request.printed else "",
+      own.comparability(models, *self.printed_sets) if request.printed else "",
       *([f"own runs: {own.runs(models)}"] if models else []),
     ]
     numbers = sheet.Sheet(columns, lines)
     return base.Drawn(fig, foot, numbers, pictures=files)
 
-  def _of_print(self, rows: Sequence[PrintedRow]) -> list[_Line]:
+  def _printed_lines(self, rows: Sequence[PrintedRow]) -> list[_Line]:
     return [
       (r.network, getattr(r, self.by), printed.number(r), r.source)
       for r in rows
     ]
 
-  def _of_runs(self, models: Sequence[own.Own]) -> list[_Line]:
-    """Of the metrics that the panels show."""
+  def _run_lines(self, models: Sequence[own.Own]) -> list[_Line]:
     return [
       (model.label, key, number, model.source)
       for model in models

@@ -1,4 +1,4 @@
-"""A printed table as it is, with lines of own runs below the printed ones."""
+"""A printed table with lines of own runs."""
 
 import dataclasses
 import math
@@ -33,14 +33,14 @@ class PrintedTable(base.PaperFigure):
   """The lines as printed, own ones below.
 
   Attributes:
-    of: folder of `eval/papers`, file of the table in it.
-    best_first: metric that all lines are sorted by, the largest first; empty: as
-      they are printed.
-    lowest_first: the same, the smallest first.
-    suffixes: (condition in words, end of the metrics' names) of the lines of a
-      run's model.
-    breakdown: whose values the run's model has a line each of, in place of them;
-      rates of frames are truncated: 29 is 29.97.
+    of: folder and table of `eval/papers`.
+    best_first: metric by which lines are sorted, largest first; empty: the
+      printed order.
+    lowest_first: metric by which lines are sorted, smallest first.
+    suffixes: (condition in words, suffix of the metrics) of the lines of a run's
+      model.
+    breakdown: a run's model has a line per value of it, in place of `suffixes`;
+      frame rates are truncated: 29 is 29.97.
   """
 
   source: str = "eval/papers: the printed table"
@@ -51,7 +51,7 @@ class PrintedTable(base.PaperFigure):
   breakdown: str = ""
 
   def _suffixes_of(self, model: own.Own) -> Sequence[tuple[str, str]]:
-    """`suffixes`, or those of the breakdown's values that the model has."""
+    """Return `suffixes`, or those of the breakdown's values of the model."""
     if not self.breakdown:
       return self.suffixes
     start = f"acc_orig/{self.breakdown}="
@@ -67,16 +67,16 @@ class PrintedTable(base.PaperFigure):
   def drawn(self, request: base.Request) -> base.Drawn:
     rows = printed.table(*self.of)
     metrics = list(dict.fromkeys(row.metric for row in rows))
-    models = own.of(self.boards(request))
+    models = own.from_boards(self.boards(request))
     lines = [
-      *request.shown(_printed_lines(rows)),
+      *request.if_printed(_printed_lines(rows)),
       *self.own_lines(models, metrics),
     ]
     lines.sort(key=self._order)
     sources = {line.source for line in lines}
     drawn = [m.label for m in models if m.source in sources]
-    remark = own.remark(models, *self.printed_sets)
-    caption = _caption(request.shown(rows), models, drawn, remark)
+    remark = own.comparability(models, *self.printed_sets)
+    caption = _caption(request.if_printed(rows), models, drawn, remark)
     table = _sheet(rows, metrics, lines, caption)
     return base.Drawn(None, (), table, table)
 
@@ -97,7 +97,6 @@ class PrintedTable(base.PaperFigure):
     return lines
 
   def _order(self, line: Line) -> float:
-    """By the metric, if there is one."""
     if self.lowest_first:
       return _value(line, self.lowest_first) or math.inf
     return -_value(line, self.best_first)
@@ -106,15 +105,15 @@ class PrintedTable(base.PaperFigure):
 def own_numbers(
   model: own.Own, metrics: Iterable[str], suffix: str = ""
 ) -> dict[str, Number]:
-  """What a model has of a table's metrics.
+  """Return the metrics of a table that a model has.
 
   Args:
-    metrics: names in the papers' home.
+    metrics: names in `eval/papers`.
     suffix: of the names in the run's table, e.g. `/fps=25`.
   """
   out = {}
   for metric in metrics:
-    number = model.number(metric + suffix) or model.of_cell(metric + suffix)
+    number = model.number(metric + suffix) or model.cell_number(metric + suffix)
     if number:
       out[metric] = number
   first = out.get("acc_orig")
@@ -130,7 +129,7 @@ def _printed_lines(rows: Iterable[PrintedRow]) -> list[Line]:
   lines: dict[tuple[int, str], dict[str, PrintedRow]] = {}
   for row in rows:
     lines.setdefault((row.line, row.name), {})[row.metric] = row
-  return [_printed_line(list(of.values())) for of in lines.values()]
+  return [_printed_line(list(row.values())) for row in lines.values()]
 
 
 def _printed_line(rows: Sequence[PrintedRow]) -> Line:
@@ -177,7 +176,7 @@ def _sheet(
 def _columns(
   metric: str, rows: Sequence[PrintedRow], ends: set[str]
 ) -> list[sheet.Column]:
-  """A metric's column, and those of its interval, as it is printed."""
+  """Return a metric's column and those of its interval, as printed."""
   heading = definitions.printed_heading(metric)
   texts = [row.text for row in rows]
   places = max(len(text.partition(".")[2]) for text in texts)
@@ -206,5 +205,5 @@ def _caption(
 ) -> str:
   source = printed.words_of_source(rows)
   doubts = doubt.sentences(rows, as_printed=True)
-  parts = [source, doubts, remark, own.without(models, drawn)]
+  parts = [source, doubts, remark, own.missing_numbers(models, drawn)]
   return " ".join(filter(None, parts))

@@ -1,7 +1,6 @@
-"""Figures that the reports of a run have too: the same drawing, any models.
+"""Figures drawn by a report, over the models of several runs.
 
-Reports draw from a `Context`; here one is made of boards, so that models of
-several runs stand in one figure.
+Reports draw from a `Context`; here one is made from boards.
 """
 
 import dataclasses
@@ -24,13 +23,14 @@ _COLUMNS = (
 
 
 def context(
-  request: base.Request, models: Sequence[own.Own], **others: Any
+  request: base.Request, models: Sequence[own.Own], **changes: Any
 ) -> Context:
-  """What reports read, of models of boards.
+  """Return a context of models of boards.
 
   Args:
-    request: whose runs know the names of the classes.
-    **others: further attributes of the context, and those to replace.
+    models: of the figure.
+    request: its runs know the names of the classes.
+    **changes: attributes of the context to add or replace.
   """
   first = models[0].board
   listed = {c: None for m in models for c in m.entry.cells}
@@ -45,13 +45,13 @@ def context(
       "corruptions": names,
       "class_names": max(known, key=len, default=[]),
       "provenance": [f"own runs: {own.runs(models)}"],
-      **others,
+      **changes,
     }
   )
 
 
 def rows(model: own.Own) -> list[table.Row]:
-  """A model's numbers as rows of a table."""
+  """Return a model's numbers as rows of a table."""
   out = [
     _row(model, metric, number, name, level)
     for (metric, name, level), number in model.entry.numbers.items()
@@ -67,7 +67,7 @@ def rows(model: own.Own) -> list[table.Row]:
 def numbers(
   models: Sequence[own.Own], takes: Callable[[table.Row], bool]
 ) -> list[list[sheet.Cell]]:
-  """Lines of a sheet: a model's rows that a figure shows."""
+  """Return the rows that a figure shows as lines of a sheet."""
   return [
     [
       model.label,
@@ -81,7 +81,7 @@ def numbers(
 
 
 def numbers_sheet(lines: Sequence[Sequence[sheet.Cell]]) -> sheet.Sheet:
-  """The same for the CSV."""
+  """Return a sheet of lines of `numbers`."""
   return sheet.Sheet(_COLUMNS, lines)
 
 
@@ -90,9 +90,9 @@ class Redrawn(base.PaperFigure):
   """A figure of a report, over the models of all runs that were given.
 
   Attributes:
-    report: what draws it: the name of its files.
-    shows: how the names of the metrics begin that it shows, for the CSV.
-    needs: what has them, in words, where not every run of the task has.
+    report: name of the files of the report that draws it.
+    shows: prefixes of the metrics that it shows, for the CSV.
+    needs: what the runs need, in words, if not every run of the task has it.
   """
 
   needs_runs: bool = True
@@ -105,12 +105,12 @@ class Redrawn(base.PaperFigure):
     charts = {r.stem: r for r in listed if isinstance(r, Chart)}
     return charts[self.report]
 
-  def others(self, request: base.Request) -> Mapping[str, Any]:
+  def context_changes(self, request: base.Request) -> Mapping[str, Any]:
     return {}
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    models = own.of(self.boards(request))
-    report_context = context(request, models, **self.others(request))
+    models = own.from_boards(self.boards(request))
+    report_context = context(request, models, **self.context_changes(request))
     chart = self._chart()
     fig = chart.draw(report_context)
     if fig is None:

@@ -37,7 +37,7 @@ class _Point:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class RobustnessScatter(base.OneSet):
-  """A colour a network; filled markers are pretrained."""
+  """A colour per network; filled markers are pretrained."""
 
   source: str = (
     "eval/papers: the table by perturbation, clean accuracy implied by it"
@@ -45,15 +45,15 @@ class RobustnessScatter(base.OneSet):
   tasks: tuple[str, ...] = ("video",)
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    added = own.of(self.boards(request))
-    points = [*request.shown(_printed(self.dataset)), *_own(added)]
+    added = own.from_boards(self.boards(request))
+    points = [*request.if_printed(_printed(self.dataset)), *_run_points(added)]
     names = list(dict.fromkeys(p.network.name for p in points))
-    rows = request.shown(gammas.printed_rows(self.dataset))
+    rows = request.if_printed(gammas.printed_rows(self.dataset))
     foot = [
       printed.source_of(rows),
-      *request.shown([_IMPLIED, derived.contradictions(self.dataset)]),
+      *request.if_printed([_IMPLIED, derived.contradictions(self.dataset)]),
       doubt.sentences(r for r in rows if r.metric.startswith("gamma_r/")),
-      own.remark(added, self.dataset),
+      own.comparability(added, self.dataset),
     ]
     title = (
       f"{gammas.NAMES[self.dataset]}: area is multiply-adds; hollow: from"
@@ -94,18 +94,17 @@ def _printed(dataset: str) -> list[_Point]:
   return out
 
 
-def _own(models: Sequence[own.Own]) -> list[_Point]:
-  """Of the models that have both numbers."""
+def _run_points(models: Sequence[own.Own]) -> list[_Point]:
   keys = [("clean_accuracy", ""), ("gamma_r", "")]
   return [
     _Point(network, network.value(*keys[0]), network.value(*keys[1]))
-    for network in networks.of_runs(models, keys)
+    for network in networks.from_runs(models, keys)
     if len(network.numbers) == len(keys)
   ]
 
 
 def _area(point: _Point) -> float:
-  """Of a marker, in square pt."""
+  """Return the area of a marker in square pt."""
   return 30 + 2.5 * (point.gflops or 0.0)
 
 

@@ -1,4 +1,4 @@
-"""Accuracy against severity, a panel a perturbation, a line a model."""
+"""Accuracy against severity: a panel per perturbation, a line per model."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -8,13 +8,13 @@ from eval.report.figures import base
 from eval.report.figures.parts import own, redrawn
 
 
-def of_dataset(boards: list[Board], dataset: str) -> list[Board]:
-  """The boards of a data set; all of them where there is none."""
+def dataset_boards(boards: list[Board], dataset: str) -> list[Board]:
+  """Return the boards of a data set; all of them if it has none."""
   return [b for b in boards if b.dataset == dataset] or boards
 
 
 def heading(title: str, models: Sequence[own.Own], dataset: str) -> str:
-  """The paper's figure, and whose data the curves are of where not its own."""
+  """Return the paper's title, with the data sets if they are others."""
   other = own.other_datasets(models, dataset)
   if not other:
     return f"Schiappa et al., {title}"
@@ -24,11 +24,7 @@ def heading(title: str, models: Sequence[own.Own], dataset: str) -> str:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SeverityCurves(redrawn.Redrawn):
-  """Runs over the figure's data set; without one, runs over any other.
-
-  Attributes:
-    dataset: of the figure.
-  """
+  """Runs over the paper's data set, or over others if there are none."""
 
   source: str = "runs; no paper prints numbers by severity"
   tasks: tuple[str, ...] = ("video",)
@@ -37,10 +33,13 @@ class SeverityCurves(redrawn.Redrawn):
   dataset: str
 
   def boards(self, request: base.Request) -> list[Board]:
-    return of_dataset(super().boards(request), self.dataset)
+    return dataset_boards(super().boards(request), self.dataset)
 
-  def others(self, request: base.Request) -> dict:
-    models = own.of(self.boards(request))
-    words = [f"own runs: {own.runs(models)}", own.remark(models, self.dataset)]
+  def context_changes(self, request: base.Request) -> dict:
+    models = own.from_boards(self.boards(request))
+    words = [
+      f"own runs: {own.runs(models)}",
+      own.comparability(models, self.dataset),
+    ]
     title = heading(self.title, models, self.dataset)
     return {"provenance": words, "title": title}

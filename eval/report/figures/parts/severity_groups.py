@@ -1,4 +1,4 @@
-"""Robustness of groups of perturbations against severity, a line a model."""
+"""Robustness of families of perturbations against severity, a line per model."""
 
 import dataclasses
 from collections.abc import Sequence
@@ -28,10 +28,10 @@ class _Point:
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class SeverityGroups(base.PaperFigure):
-  """A panel a group: gamma_r, the mean over its perturbations.
+  """A panel per family: gamma_r, the mean over its perturbations.
 
   Attributes:
-    dataset: of the figure; runs over others are drawn where there is none.
+    dataset: the paper's; runs over others are drawn if there are none over it.
   """
 
   source: str = "runs; no paper prints numbers by severity"
@@ -40,15 +40,18 @@ class SeverityGroups(base.PaperFigure):
   dataset: str
 
   def boards(self, request: base.Request) -> list[Board]:
-    return severity_curves.of_dataset(super().boards(request), self.dataset)
+    return severity_curves.dataset_boards(super().boards(request), self.dataset)
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    models = own.of(self.boards(request))
+    models = own.from_boards(self.boards(request))
     groups = conditions.VIDEOS.groups
-    of = {(m.label, g): _points(m, g) for m in models for g in groups}
+    points = {(m.label, g): _points(m, g) for m in models for g in groups}
     panels = [
       lines.Panel(
-        [_line(m.label, i, of[m.label, group]) for i, m in enumerate(models)],
+        [
+          _line(m.label, i, points[m.label, group])
+          for i, m in enumerate(models)
+        ],
         title=group,
       )
       for group in groups
@@ -66,13 +69,13 @@ class SeverityGroups(base.PaperFigure):
       [m.label, group, p.severity, p.value, p.members, m.source]
       for group in groups
       for m in models
-      for p in of[m.label, group]
+      for p in points[m.label, group]
     ]
     fig = lines.draw(panels, frame)
     foot = [
       "accuracy / clean accuracy, mean over a group's perturbations",
       f"own runs: {own.runs(models)}",
-      own.remark(models, self.dataset),
+      own.comparability(models, self.dataset),
     ]
     return base.Drawn(fig, foot, sheet.Sheet(_COLUMNS, rows))
 
@@ -84,14 +87,14 @@ def _line(label: str, index: int, points: Sequence[_Point]) -> lines.Line:
 
 
 def _points(model: own.Own, group: str) -> list[_Point]:
-  """A severity's mean over the perturbations of a group that the run has."""
+  """Return the mean per severity over the run's perturbations of a family."""
   clean = model.value("clean_accuracy")
   if not clean:
     return []
   out = []
   for severity in conditions.SEVERITIES:
     cells = [
-      model.of_cell("accuracy", Condition(name, severity, "videos"))
+      model.cell_number("accuracy", Condition(name, severity, "videos"))
       for name in conditions.VIDEOS.members(group, "common")
     ]
     values = [c.value for c in cells if c and c.value is not None]

@@ -1,4 +1,4 @@
-"""Numbers of a figure or table as a CSV, and as Markdown."""
+"""Numbers of a figure or table as a CSV and as Markdown."""
 
 import dataclasses
 import math
@@ -14,19 +14,19 @@ _MARK = "\u2020"
 
 
 class Marked(float):
-  """A number that is doubtful: the caption or the foot says why.
+  """A doubtful number: the caption or the foot says why.
 
-  Markdown has a dagger behind it, the CSV a last column that names its heading.
+  In Markdown a dagger follows it; the CSV's last column names its heading.
   """
 
 
 @dataclasses.dataclass(frozen=True)
 class Column:
-  """A heading, and how Markdown shows what is below it.
+  """A heading, and how Markdown shows the cells below it.
 
   Attributes:
     heading: above it, in both files.
-    digits: behind the point of floats; None: as many as it takes.
+    digits: decimals of floats; None: as many as needed.
     percent: whether fractions are shown in percent.
   """
 
@@ -37,15 +37,15 @@ class Column:
 
 @dataclasses.dataclass(frozen=True)
 class Sheet:
-  """Lines of cells under headings; one column says where a line is from.
+  """Lines of cells under headings; one column names the source of a line.
 
-  The CSV holds every number as it is: rates are fractions. Markdown shows them
-  as papers print them.
+  Numbers in the CSV are exact: rates are fractions. Markdown shows them as papers
+  print them.
 
   Attributes:
     columns: headings; plain text for columns of text and whole numbers.
-    lines: a cell a heading; None where there is no number.
-    caption: what it is and where it comes from, sentences.
+    lines: a cell per heading; None: no number.
+    caption: sentences on content and sources.
   """
 
   columns: Sequence[str | Column]
@@ -53,10 +53,10 @@ class Sheet:
   caption: str = ""
 
   def write_csv(self, folder: epath.Path, stem: str) -> epath.Path:
-    """Writes `<stem>.csv`; text is safe in spreadsheets."""
+    """Write `<stem>.csv`; text is safe in spreadsheets."""
     path = folder / f"{stem}.csv"
     headings, lines = self.headings, self.lines
-    marks = [self._marked(line) for line in lines]
+    marks = [self._doubtful(line) for line in lines]
     if any(marks):
       headings = [*headings, "doubtful"]
       lines = [[*line, mark] for line, mark in zip(lines, marks, strict=True)]
@@ -66,10 +66,12 @@ class Sheet:
   def write_markdown(
     self, folder: epath.Path, stem: str, title: str
   ) -> epath.Path:
-    """Writes `<stem>.md`: title, table, caption."""
+    """Write `<stem>.md`: title, table, caption."""
     path = folder / f"{stem}.md"
     heads = [markdown.escape(heading) for heading in self.headings]
-    lines = [list(map(_shown, self.columns, line)) for line in self.lines]
+    lines = [
+      list(map(_markdown_cell, self.columns, line)) for line in self.lines
+    ]
     parts = [
       f"# {markdown.escape(title)}\n",
       markdown.table(heads, lines),
@@ -78,19 +80,18 @@ class Sheet:
     disk.write_text(path, "\n".join(parts))
     return path
 
-  def _marked(self, line: Sequence[Cell]) -> str:
-    """Headings of a line's doubtful numbers."""
+  def _doubtful(self, line: Sequence[Cell]) -> str:
+    """Return the headings of a line's doubtful numbers."""
     pairs = zip(self.headings, line, strict=True)
     return "; ".join(name for name, cell in pairs if isinstance(cell, Marked))
 
   @property
   def headings(self) -> list[str]:
-    """Above the columns."""
+    """The headings of the columns."""
     return [c if isinstance(c, str) else c.heading for c in self.columns]
 
 
-def _shown(column: str | Column, cell: Cell) -> str:
-  """A cell as Markdown."""
+def _markdown_cell(column: str | Column, cell: Cell) -> str:
   if _absent(cell):
     return "-"
   if isinstance(cell, str):

@@ -1,4 +1,4 @@
-"""Figures of pixels: no cell holds them, but a run's reports may."""
+"""Figures of pictures that are stored in the reports of runs."""
 
 import dataclasses
 import io
@@ -16,7 +16,7 @@ from robust_tfds.reading import pictures
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class StoredPicture(base.PaperFigure):
-  """A picture that the reports of a run have drawn, one a run.
+  """A picture from the reports of each run.
 
   Attributes:
     file: its name in the run's folder `reports`.
@@ -47,11 +47,11 @@ class StoredPicture(base.PaperFigure):
 def copies(
   name: str, file: str, runs: Iterable[Run]
 ) -> tuple[dict[str, bytes], list[list[sheet.Cell]]]:
-  """Pictures of the reports of runs, and lines that say whose they are.
+  """Return pictures from the reports of runs, and CSV lines with their runs.
 
   Args:
     name: of the first copy; the others are numbered.
-    file: in a run's folder `reports`.
+    file: its name in a run's folder `reports`.
     runs: each once.
   """
   files: dict[str, bytes] = {}
@@ -66,7 +66,7 @@ def copies(
 
 
 def _copy(place: epath.Path) -> bytes:
-  """A picture of somebody else's folder anew, as pixels alone."""
+  """Return a picture encoded anew: only the pixels of a foreign file are kept."""
   from PIL import Image
 
   pixels = np.asarray(pictures.picture(place))

@@ -21,8 +21,8 @@ DATASETS: Mapping[str, tuple[str, str]] = {
 }
 
 
-def of(dataset: str) -> tuple[Model, ...]:
-  """The three curves of a data set; one of them has no public results."""
+def curve_models(dataset: str) -> tuple[Model, ...]:
+  """Return the three curves of a data set; one has no public results."""
   public = _PUBLIC[dataset]
   return tuple(
     Model(

@@ -21,10 +21,10 @@ _COLUMNS = (
 
 
 class SourceVideos(base.PaperFigure):
-  """A line a model and source video, those with the most clips first."""
+  """A line per model and source video, those with the most clips first."""
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    models = own.of(self.boards(request))
+    models = own.from_boards(self.boards(request))
     sides = {
       (s.side.run.name, s.side.dataset, s.side.model): s.side
       for s in request.scored
@@ -33,7 +33,7 @@ class SourceVideos(base.PaperFigure):
     shown: list[list[sheet.Cell]] = []
     for model in models:
       key = model.entry.run, model.board.dataset, model.entry.model
-      listed = list(self._of_model(model, sides[key]))
+      listed = list(self._video_lines(model, sides[key]))
       lines += listed
       shown += listed[:_MOST]
     caption = (
@@ -46,18 +46,20 @@ class SourceVideos(base.PaperFigure):
     table = sheet.Sheet(_COLUMNS, shown, caption)
     return base.Drawn(None, (), sheet.Sheet(_COLUMNS, lines), table)
 
-  def _of_model(self, model: own.Own, side: Side) -> Iterator[list[sheet.Cell]]:
-    """A line a video.
+  def _video_lines(
+    self, model: own.Own, side: Side
+  ) -> Iterator[list[sheet.Cell]]:
+    """Yield a line per video.
 
     Raises:
-      UserError: nothing says which clips are of one video.
+      UserError: it is unknown which clips are of the same video.
     """
     clean, *others = [_totals(side, c) for c in _conditions(side)]
     groups = clean.groups
     if groups.single:
       raise errors.UserError(
-        f"{self.name}: {model.label}: no two clips are of one video, as far as their"
-        " names say (UCF101: v_<Class>_g<video>_c<clip>.avi)."
+        f"{self.name}: {model.label}: no two clips have names of the same video;"
+        " expected names like UCF101's v_<Class>_g<video>_c<clip>.avi."
       )
     right = clean.sums / groups.counts
     perturbed = _mean(groups.ids, others)
@@ -74,7 +76,7 @@ class SourceVideos(base.PaperFigure):
 
 
 def _conditions(side: Side) -> list[Condition]:
-  """Those of the side's cells, the clean one first."""
+  """Return the conditions of a side's cells, the clean one first."""
   listed = sorted(side.cells, key=lambda condition: not condition.clean)
   if not listed or not listed[0].clean:
     raise errors.UserError(f"{side.run.name}: {side.model} has no clean cell.")
@@ -87,10 +89,10 @@ def _totals(side: Side, condition: Condition) -> resampling.Totals:
   return resampling.Totals.from_values(hits, side.task.group_ids(columns))
 
 
-def _mean(videos: np.ndarray, others: list[resampling.Totals]) -> np.ndarray:
-  """Of each video, over the cells that have it; nan where none has: `[V]`."""
-  right = np.full((len(others), len(videos)), np.nan)
-  for of_cell, totals in zip(right, others):
+def _mean(videos: np.ndarray, cells: list[resampling.Totals]) -> np.ndarray:
+  """Return each video's mean over the cells that have it, else nan: `[V]`."""
+  right = np.full((len(cells), len(videos)), np.nan)
+  for of_cell, totals in zip(right, cells):
     at = np.searchsorted(videos, totals.groups.ids)
     of_cell[at] = totals.sums / totals.groups.counts
   there = ~np.isnan(right)

@@ -10,7 +10,7 @@ _COLUMNS = ("category", "clips", "shifts", "source")
 
 
 class Figure13(base.PaperFigure):
-  """A bar a category, its clips and shifts beside it."""
+  """A bar per category with its numbers of clips and shifts."""
 
   def drawn(self, request: base.Request) -> base.Drawn:
     rows = printed.table("schiappa2023", "table8")

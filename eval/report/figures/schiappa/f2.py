@@ -16,7 +16,7 @@ _SOURCE = "our own clip, perturbed by robust_tfds.corruptions (edition paper)"
 
 
 class Figure2(base.PaperFigure):
-  """A line a perturbation, a frame a severity."""
+  """A line per perturbation, a frame per severity."""
 
   def drawn(self, request: base.Request) -> base.Drawn:
     clip = own_clip.frames()

@@ -25,15 +25,15 @@ _COLUMNS = (
 
 
 class Figure22(base.PaperFigure):
-  """Accuracy of each class, clean and under a condition, a panel a model."""
+  """Accuracy of each class, clean and under a condition, a panel per model."""
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    models = own.of(self.boards(request))
+    models = own.from_boards(self.boards(request))
     context = redrawn.context(request, models)
     names = list(context.class_names)
     panels = {}
     for model in models:
-      pairs = confusions.of_model(request, model)
+      pairs = confusions.model_pairs(request, model)
       name = request.condition or confusions.lowest(pairs)
       if (model.label, "", 0) not in pairs or not name:
         raise errors.UserError(
@@ -41,7 +41,11 @@ class Figure22(base.PaperFigure):
         )
       clean = pairs[model.label, "", 0]
       after = pairs[model.label, *confusions.chosen(pairs, name)]
-      panels[model.label] = name, _by_class(clean), _by_class(after)
+      panels[model.label] = (
+        name,
+        _class_accuracies(clean),
+        _class_accuracies(after),
+      )
     most = max(min(_MOST, len(clean)) for _, clean, _ in panels.values())
     frame = Frame(
       *(1.6 + 3.2 * len(panels), 1.0 + 0.24 * max(most, 4)),
@@ -65,8 +69,8 @@ class Figure22(base.PaperFigure):
     return base.Drawn(fig, context.provenance, sheet.Sheet(_COLUMNS, lines))
 
 
-def _by_class(pairs: np.ndarray) -> dict[int, tuple[float, int]]:
-  """Class -> (accuracy, videos)."""
+def _class_accuracies(pairs: np.ndarray) -> dict[int, tuple[float, int]]:
+  """Return class -> (accuracy, number of videos)."""
   out = {}
   for c in np.unique(pairs[:, 0]).tolist():
     of_class = pairs[pairs[:, 0] == c]
@@ -81,7 +85,7 @@ def _panel(
   after: Mapping[int, tuple[float, int]],
   names: Sequence[str],
 ) -> spans.Panel:
-  """A line a class, from its accuracy under the condition to the clean one."""
+  """Return a panel with a line per class, from perturbed to clean accuracy."""
   order = sorted(clean, key=lambda c: clean[c][0] - after[c][0])[-_MOST:]
   series = {
     words: [style.Value(100 * values[c][0]) for c in order]

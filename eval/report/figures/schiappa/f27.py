@@ -15,7 +15,7 @@ _SOURCE = "robust_tfds.corruptions.frame_indices (edition paper), seed 0"
 
 
 class Figure27(base.PaperFigure):
-  """A panel a perturbation and severity: which frame is shown when."""
+  """A panel per perturbation and severity: which frame is shown when."""
 
   def drawn(self, request: base.Request) -> base.Drawn:
     names = conditions.VIDEOS.members("temporal", "common")

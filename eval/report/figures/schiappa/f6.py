@@ -50,12 +50,17 @@ class Figure6(base.PaperFigure):
   def parts(
     self, request: base.Request
   ) -> list[tuple[base.PaperFigure, base.Request]]:
-    """As `PaperFigure`.
+    """Return the parts of the figure, see `PaperFigure`.
 
     Raises:
-      UserError: a flag names what no run is or has, or both name the same.
+      UserError: --scratch or --pretrained names an unknown run or model, or both
+        name the same one.
     """
-    known = [name for m in own.of(request.boards) for name in sorted(_names(m))]
+    known = [
+      name
+      for m in own.from_boards(request.boards)
+      for name in sorted(_names(m))
+    ]
     for flag, named in (
       ("scratch", request.scratch),
       ("pretrained", request.pretrained),
@@ -69,14 +74,15 @@ class Figure6(base.PaperFigure):
     both = sorted(set(request.scratch) & set(request.pretrained))
     if both:
       raise errors.UserError(
-        f"--scratch and --pretrained both name {', '.join(both)}: name it in one."
+        f"Both --scratch and --pretrained name {', '.join(both)}. Expected one of"
+        " the two."
       )
     return super().parts(request)
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    models = own.of(self.boards(request))
-    ours, sources, silent = _of_runs(models, request)
-    theirs = _of_print() if request.printed else {}
+    models = own.from_boards(self.boards(request))
+    ours, sources, silent = _run_bars(models, request)
+    theirs = _printed_bars() if request.printed else {}
     every = {**theirs, **ours}
     tables = {d: printed.source_of(gammas.printed_rows(d)) for d in _SETS}
     rows: list[list[sheet.Cell]] = [
@@ -91,13 +97,13 @@ class Figure6(base.PaperFigure):
       *([*tables.values(), _WORDS, *_doubts()] if theirs else []),
       *([_OWN, f"own runs: {own.runs(models)}"] if ours else []),
       *silent,
-      own.remark(models, *_SETS) if request.printed else "",
+      own.comparability(models, *_SETS) if request.printed else "",
     ]
     return base.Drawn(_figure(every), foot, sheet.Sheet(_COLUMNS, rows))
 
 
 def _figure(every: _Bars) -> style.Figure:
-  """A line of panels a data set, a panel a kind, a group of bars a network."""
+  """Draw a row of panels per data set, a panel per kind, bars per network."""
   networks = list(dict.fromkeys(network for _, network, _ in every))
   sets = list(dict.fromkeys(dataset for dataset, _, _ in every))
   kinds = list(derived.FIGURE_6)
@@ -129,8 +135,8 @@ def _figure(every: _Bars) -> style.Figure:
   return bars.draw(panels, bars.Groups(networks), frame)
 
 
-def _of_print() -> _Bars:
-  """Of Tables 6 and 7; doubtful ones are marked."""
+def _printed_bars() -> _Bars:
+  """Return the means of Tables 6 and 7; doubtful ones are marked."""
   out: _Bars = {}
   for dataset in _SETS:
     rows = [r for r in gammas.printed_rows(dataset) if r.marked and r.name]
@@ -160,10 +166,10 @@ def _doubts() -> list[str]:
   ]
 
 
-def _of_runs(
+def _run_bars(
   models: Sequence[own.Own], request: base.Request
 ) -> tuple[_Bars, dict[_Place, str], list[str]]:
-  """Of runs, their sources, and sentences on those that are left out."""
+  """Return the bars of runs, their sources, and sentences on runs left out."""
   draws = {
     (s.side.run.name, s.side.dataset, s.side.model): s.draws
     for s in request.scored
@@ -177,8 +183,8 @@ def _of_runs(
     training, means = _training(model, request), _means(model, drawn)
     if not training:
       silent.append(
-        f"Nobody says whether {model.label} was trained from scratch: name its"
-        f" run, --scratch={entry.run} or --pretrained={entry.run}."
+        f"It is unknown whether {model.label} was trained from scratch: say"
+        f" --scratch={entry.run} or --pretrained={entry.run}."
       )
     elif not means:
       silent.append(f"{model.label} has no kind of perturbations whole.")
@@ -202,7 +208,7 @@ def _means(
 
 
 def _training(model: own.Own, request: base.Request) -> str:
-  """`_SCRATCH`, `_PRETRAINED`, or empty where nobody says it."""
+  """Return `_SCRATCH`, `_PRETRAINED`, or '' if unknown."""
   names = _names(model)
   for named, training in (
     (request.scratch, _SCRATCH),
@@ -219,7 +225,6 @@ def _training(model: own.Own, request: base.Request) -> str:
 
 
 def _names(model: own.Own) -> set[str]:
-  """What the flags may call it."""
   return {model.entry.run, model.entry.model, model.label}
 
 
@@ -230,7 +235,7 @@ def _letters(words: str) -> str:
 def _mean(
   model: own.Own, drawn: Mapping[Key, Replicates], kind: str, measure: str
 ) -> Number | None:
-  """The mean over a kind's perturbations; None where one lacks."""
+  """Return the mean over a kind's perturbations; None if one is missing."""
   keys = [(measure, name, None) for name in _members(kind)]
   if all(key in drawn for key in keys):
     of = [drawn[key] for key in keys]

@@ -1,4 +1,4 @@
-"""Figure 9, left: what networks were trained on against what they are tested on."""
+"""Figure 9, left: accuracy by the data of training and of testing."""
 
 import numpy as np
 
@@ -12,10 +12,10 @@ _COLUMNS = ("model", "tested on", sheet.Column("accuracy"), "cells", "source")
 
 
 class Figure9(base.PaperFigure):
-  """A row a model, by what it was trained on; a column a mix of Appendix C.1."""
+  """A row per model, a column per mix of perturbations of Appendix C.1."""
 
   def drawn(self, request: base.Request) -> base.Drawn:
-    models = own.of(self.boards(request))
+    models = own.from_boards(self.boards(request))
     sets = {"clean": [[Condition()]]} | {
       name: _cells(mix) for name, mix in conditions.VIDEOS.mixes.items()
     }
@@ -42,7 +42,7 @@ class Figure9(base.PaperFigure):
 
 
 def _cells(mix: conditions.Mix) -> list[list[Condition]]:
-  """The conditions of each of its kinds."""
+  """Return the conditions of each kind of a mix."""
   return [
     [Condition(name, level, "videos") for name in part for level in mix.levels]
     for part in mix.parts
@@ -50,8 +50,8 @@ def _cells(mix: conditions.Mix) -> list[list[Condition]]:
 
 
 def _accuracy(model: own.Own, parts: list[list[Condition]]) -> float:
-  """The mean of the kinds' means; nan where a cell is not there."""
-  found = [[model.of_cell("accuracy", c) for c in part] for part in parts]
+  """Return the mean of the kinds' means; nan if a cell is missing."""
+  found = [[model.cell_number("accuracy", c) for c in part] for part in parts]
   if any(n is None or n.value is None for part in found for n in part):
     return float("nan")
   means = [np.mean([n.value for n in part if n]) for part in found]

@@ -20,7 +20,10 @@ _COLUMNS = (
 
 
 class Figure9(base.PaperFigure):
-  """A map for each two models under one condition, and conditions of one model."""
+  """A map for two models under a condition, or two conditions of a model.
+
+  The diagonal of a map is the paper's curve.
+  """
 
   def drawn(self, request: base.Request) -> base.Drawn:
     (folder,) = self.folders(request)
@@ -54,11 +57,11 @@ class Figure9(base.PaperFigure):
 
 
 def _pairs(
-  listed: Iterable[features.Features],
+  samples: Iterable[features.Features],
 ) -> list[tuple[features.Features, features.Features]]:
-  """Two models under one condition; of one model the first condition and others."""
+  """Return pairs of models under a condition, and of `clean` and another one."""
   out = []
-  for a, b in itertools.combinations(listed, 2):
+  for a, b in itertools.combinations(samples, 2):
     same_model = (a.run, a.model) == (b.run, b.model)
     if a.condition == b.condition or same_model and a.condition == "clean":
       out.append((a, b))
@@ -68,7 +71,7 @@ def _pairs(
 def _between(
   a: features.Features, b: features.Features
 ) -> tuple[np.ndarray, int]:
-  """CKA of every two layers `[of a, of b]`, and of how many examples."""
+  """Return CKA `[layers of a, layers of b]` and the number of examples."""
   common = np.intersect1d(a.example_id, b.example_id)
   if len(common) < _LEAST:
     raise errors.UserError(

@@ -9,7 +9,7 @@ _START = "accuracy/category/"
 
 
 class Table8(printed_table.PrintedTable):
-  """Clips of each category, as printed and as runs have seen them."""
+  """The number of clips of each category, as printed and in runs."""
 
   def own_lines(
     self, models: Iterable[own.Own], metrics: Sequence[str]
@@ -20,7 +20,7 @@ class Table8(printed_table.PrintedTable):
 def _lines(model: own.Own) -> list[printed_table.Line]:
   lines = []
   for metric in model.metrics():
-    number = model.of_cell(metric)
+    number = model.cell_number(metric)
     if metric.startswith(_START) and number and number.n:
       texts = {
         "dataset": model.board.dataset,

@@ -19,7 +19,7 @@ _WORDS = (
 
 
 class Figure2(base.PaperFigure):
-  """Share of neighbouring frames that were left out, by offset."""
+  """The share of neighbouring frames that the review left out, by offset."""
 
   def drawn(self, request: base.Request) -> base.Drawn:
     self.boards(request)
@@ -56,7 +56,7 @@ class Figure2(base.PaperFigure):
 def _shares(
   request: base.Request,
 ) -> dict[str, dict[int, tuple[intervals.Rate, int]]]:
-  """Run and data set -> offset -> (share of frames left out, frames)."""
+  """Return run and data set -> offset -> (share left out, number of frames)."""
   out = {}
   for side in (scored.side for scored in request.scored):
     if side.task.facts.task != "frames":
@@ -66,11 +66,11 @@ def _shares(
     if not reviewed.all():
       name = f"{side.run.name} ({side.dataset})"
       videos = side.task.group_ids(columns)
-      out[name] = _by_offset(columns["frame"], ~reviewed, videos)
+      out[name] = _offset_shares(columns["frame"], ~reviewed, videos)
   return out
 
 
-def _by_offset(
+def _offset_shares(
   frame: np.ndarray, left_out: np.ndarray, videos: np.ndarray
 ) -> dict[int, tuple[intervals.Rate, int]]:
   at = {o: frame == o for o in _OFFSETS if (frame == o).any()}

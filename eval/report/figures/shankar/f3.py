@@ -17,7 +17,7 @@ _COLUMNS = (*("model", sheet.Column("pm-0"), sheet.Column("pm-10"), "source"),)
 
 
 class Figure3(base.PaperFigure):
-  """Points, the lines of the testbed's standard models, of Table 5, of ours."""
+  """Models, with lines of the testbed's standard models, Table 5 and ours."""
 
   printed_sets = (_DATASET,)
 
@@ -25,7 +25,7 @@ class Figure3(base.PaperFigure):
     from eval.tasks import frames
     from robust_tfds import conditions
 
-    models = own.of(self.boards(request))
+    models = own.from_boards(self.boards(request))
     ours = own_points(models)
     context = Context(
       facts=frames.Frames.facts,
@@ -37,7 +37,10 @@ class Figure3(base.PaperFigure):
       ],
       corruptions=(),
       networks=_networks() if request.printed else {},
-      provenance=[*request.shown(_sources()), own.remark(models, _DATASET)],
+      provenance=[
+        *request.if_printed(_sources()),
+        own.comparability(models, _DATASET),
+      ],
     )
     fig = scatter.Scatter().draw(context)
     lines: list[list[sheet.Cell]] = [
@@ -49,7 +52,7 @@ class Figure3(base.PaperFigure):
 
 
 def _networks() -> Mapping[str, Sequence[float]]:
-  """Testbed, then the printed models with their intervals."""
+  """Return the testbed, then the printed models with their intervals."""
   from eval.tasks import base as task_base
   from eval.tasks import frames
 
@@ -57,7 +60,7 @@ def _networks() -> Mapping[str, Sequence[float]]:
 
 
 def _sources() -> list[str]:
-  """Where the printed networks are from, and what is doubtful of them."""
+  """Return the sources of the printed networks, and sentences on doubts."""
   testbed = printed.table("shankar2021", "testbed_vid")
   rows = [
     row
@@ -70,7 +73,7 @@ def _sources() -> list[str]:
 
 
 def own_points(models: Sequence[own.Own]) -> dict[str, tuple[float, float]]:
-  """Label -> (pm-0, pm-10)."""
+  """Return label -> (pm-0, pm-10)."""
   out = {}
   for model in models:
     x, y = (model.value(metric) for metric in _METRICS)
@@ -84,11 +87,11 @@ def line_rows(
   ours: Mapping[str, tuple[float, float]],
   with_printed: bool = True,
 ) -> list[table.Row]:
-  """Slopes and intercepts of the standard models', the table's and our line.
+  """Return slopes and intercepts of the testbed's, the table's and our line.
 
   Args:
     ours: label -> (pm-0, pm-10).
-    with_printed: whether the first two are drawn.
+    with_printed: whether the testbed's and the table's are included.
   """
   standard = papers.testbed(dataset, testbed_kinds.STANDARD)
   printed = papers.networks(dataset, *_METRICS)

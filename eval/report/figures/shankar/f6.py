@@ -1,4 +1,4 @@
-"""Figure 6: one worst frame for all models, beside each model's own."""
+"""Figure 6: each model's own worst frame, and one for all models."""
 
 from eval.cells import table
 from eval.charts import spans
@@ -16,11 +16,13 @@ _POINTS = {
 
 
 class Figure6(base.PaperFigure):
-  """A line a model, its three accuracies (Appendix C)."""
+  """A line per model with its three accuracies (Appendix C)."""
 
   def drawn(self, request: base.Request) -> base.Drawn:
     boards = self.boards(request)
-    models = [m for m in own.of(boards) if m.number("acc_static_worst")]
+    models = [
+      m for m in own.from_boards(boards) if m.number("acc_static_worst")
+    ]
     if not models:
       raise errors.UserError(
         f"{self.name}: a worst frame for all models needs a run with two models"

@@ -1,4 +1,4 @@
-"""Figure 9: how pm-k is scored, our own drawing of it."""
+"""Figure 9: how pm-k is scored, in our own drawing."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from eval.report.figures import base
 from eval.report.figures.parts import sheet
 from robust_tfds.charts import style
 
-# Offset -> whether a made-up model is right; offsets that are not here were not
-# accepted as similar by the review.
+# Offset -> whether a made-up model is right. Other offsets were not accepted as
+# similar by the review.
 _RIGHT = {
   **{-9: True, -8: True, -6: True, -5: False, -4: True, -2: True, -1: True},
   **{0: True, 1: True, 3: True, 4: True, 5: True, 8: True, 10: True},
@@ -20,7 +20,7 @@ _KINDS = (
 
 
 class Figure9(base.PaperFigure):
-  """Frames of a video around an anchor, and what pm-0, pm-4, pm-10 ask for."""
+  """Frames around an anchor, and the windows of pm-0, pm-4 and pm-10."""
 
   def drawn(self, request: base.Request) -> base.Drawn:
     fig = style.figure(8, 2.9)
@@ -55,7 +55,7 @@ def _kind(offset: int) -> str:
 
 
 def _window(ax: style.Axes, k: int, y: float) -> None:
-  """The frames that count within k, and the verdict."""
+  """Draw the frames that count within k, and the verdict."""
   wrong = [o for o, right in _RIGHT.items() if abs(o) <= k and not right]
   ends = (-k - 0.4, k + 0.4)
   ax.plot(ends, [y, y], color="#0072B2", linewidth=2)

@@ -18,7 +18,7 @@ from robust_tfds import errors
 from robust_tfds.charts import style
 from robust_tfds.charts.frame import INSIDE, Frame
 
-# What is drawn without a run: data sets with printed networks.
+# Data sets with printed networks, drawn without a run.
 _SETS = (
   *(("frames", "imagenet_vid_robust"), ("frames", "ytbb_robust")),
   *(("classification", "imagenet_c"), ("sequences", "imagenet_p")),
@@ -26,7 +26,7 @@ _SETS = (
   *(("detection", "cityscapes_c"), ("video", "kinetics400_p")),
   *(("video", "ssv2_p"), ("video", "ucf101_p"), ("video", "hmdb51_p")),
 )
-# In %, the roundest first: of two that lie close the rounder one is shown.
+# Ticks in %, the roundest first: of two close ones the rounder one is shown.
 _TICKS = (
   *(50, 20, 80, 10, 90, 5, 95, 30, 70, 40, 60, 2, 98, 1, 99, 25, 75),
   *(i for i in range(3, 98)),
@@ -39,7 +39,7 @@ _COLUMNS = (
   *(sheet.Column("line hi"), sheet.Column("effective robustness")),
   *("reference", "kind", "fitted", "source"),
 )
-_PANELS = 3  # beside each other
+_PANELS = 3  # in a row
 
 
 _WORDS = {
@@ -59,8 +59,8 @@ class _Panel:
   sources: Mapping[str, str]
 
   @property
-  def beside(self) -> effective.Points:
-    """The testbed's models that its line is not fitted to."""
+  def unfitted(self) -> effective.Points:
+    """The testbed's models to which its line is not fitted."""
     if self.line.name != effective.STANDARD:
       return {}
     testbed = papers.testbed(self.dataset)
@@ -68,9 +68,9 @@ class _Panel:
 
 
 class EffectiveRobustness(base.PaperFigure):
-  """A panel a data set: the reference, its line and band, the runs' models.
+  """A panel per data set: the reference, its line and band, the runs' models.
 
-  Those of printed networks alone come first, then those of the runs.
+  Panels without runs come first.
   """
 
   def drawn(self, request: base.Request) -> base.Drawn:
@@ -99,7 +99,7 @@ class EffectiveRobustness(base.PaperFigure):
     return base.Drawn(fig, foot, sheet.Sheet(_COLUMNS, lines))
 
   def _panels(self, request: base.Request) -> tuple[list[_Panel], list[str]]:
-    """Those that can be drawn, and why others cannot."""
+    """Return the panels, and sentences on those that cannot be drawn."""
     panels, absent = [], []
     boards = self.boards(request)
     for board in boards:
@@ -108,9 +108,10 @@ class EffectiveRobustness(base.PaperFigure):
       except errors.UserError as e:
         absent.append(str(e))
         continue
-      models = {m.label: m for m in own.of([board])}
+      models = {m.label: m for m in own.from_boards([board])}
       points = {
-        label: effective.of_entry(board, m.entry) for label, m in models.items()
+        label: effective.entry_point(board, m.entry)
+        for label, m in models.items()
       }
       known = {label: p for label, p in points.items() if p}
       sources = {label: m.source for label, m in models.items()}
@@ -126,10 +127,10 @@ class EffectiveRobustness(base.PaperFigure):
 
 
 def _printed(name: str) -> tuple[list[_Panel], list[str]]:
-  """Panels without runs, and why data sets have none.
+  """Return panels without runs, and sentences on data sets without one.
 
   Args:
-    name: of the reference; empty: the figure's own choice.
+    name: of the reference; empty: the figure chooses.
   """
   panels, absent = [], []
   for task, dataset in _SETS:
@@ -143,12 +144,12 @@ def _printed(name: str) -> tuple[list[_Panel], list[str]]:
 
 
 def _drawn(panel: _Panel) -> scatter.Panel:
-  """In logits: the reference, its line and band, and the runs' models."""
+  """Return a panel in logits: reference, line, band and the runs' models."""
   axes, line = effective.AXES[panel.task], panel.line
   printed = line.name != effective.RUNS
   known = {label: p for label, p in panel.models.items() if 0 < p[0] < 1}
-  beside = panel.beside
-  shown = [*line.points.values(), *beside.values(), *known.values()]
+  unfitted = panel.unfitted
+  shown = [*line.points.values(), *unfitted.values(), *known.values()]
   x, y = (_inside(np.array(values)) for values in zip(*shown))
   ends = np.linspace(x.min() - 0.3, x.max() + 0.3, 80)
   at = inverse_logit(ends)
@@ -162,7 +163,7 @@ def _drawn(panel: _Panel) -> scatter.Panel:
     ),
   ]
   points = [
-    *_dots(beside.values(), "of the testbed, not in the fit", "#bbbbbb"),
+    *_dots(unfitted.values(), "of the testbed, not in the fit", "#bbbbbb"),
     *(_dots(line.points.values(), _WORDS[line.name]) if printed else ()),
   ]
   for i, (label, (a, b)) in enumerate(known.items()):
@@ -183,7 +184,7 @@ def _drawn(panel: _Panel) -> scatter.Panel:
 def _dots(
   places: Collection[tuple[float, float]], words: str, colour: str = "#444444"
 ) -> list[scatter.Point]:
-  """Small points of one kind, with their number in the legend."""
+  """Return small points of one kind, with their number in the legend."""
   looks = {"color": colour, "marker": "o", "alpha": 0.7, "linewidth": 0}
   label, area = f"{words} ({len(places)})", 10 if len(places) > 50 else 22
   return [
@@ -197,12 +198,12 @@ def _logit(share: float) -> style.Value:
 
 
 def _inside(values: np.ndarray) -> np.ndarray:
-  """Logits; of 0 and 1 those of 0.1 and 99.9 %, which is as far as is drawn."""
+  """Return logits, clipped to those of 0.1 and 99.9 %."""
   return logit(np.clip(values, 0.001, 0.999))
 
 
 def _ticks(ax: style.Axes) -> None:
-  """Ticks in % at places of the logits."""
+  """Set ticks in % at places of the logits."""
   for axis, (lo, hi) in ((ax.xaxis, ax.get_xlim()), (ax.yaxis, ax.get_ylim())):
     at: dict[float, str] = {}
     for tick in _TICKS:
@@ -214,14 +215,14 @@ def _ticks(ax: style.Axes) -> None:
 
 
 def _lines(panel: _Panel) -> list[list[sheet.Cell]]:
-  """A line a model: the reference's, others of the testbed, then the runs'."""
+  """Return a line per model: the reference's, then the testbed's, then runs'."""
   line, kinds = panel.line, testbed_kinds.kinds()
   doubtful = (
     effective.doubtful(panel.task, panel.dataset)
     if line.name == effective.PRINTED
     else frozenset()
   )
-  printed = {**line.points, **panel.beside}
+  printed = {**line.points, **panel.unfitted}
   if line.name == effective.RUNS:
     printed = {}
   rows: list[list[sheet.Cell]] = []
@@ -230,11 +231,11 @@ def _lines(panel: _Panel) -> list[list[sheet.Cell]]:
     ends = [float(e) for e in line.line.band(x)] if line.banded else [None] * 2
     fitted = "yes" if label in line.points else "no"
     of_run = label not in printed
-    of = [line.name, "own run" if of_run else kinds.get(label, ""), fitted]
+    kind = [line.name, "own run" if of_run else kinds.get(label, ""), fitted]
     source = panel.sources[label] if of_run else line.words
     texts = [panel.task, panel.dataset, label]
     shown = float if of_run or label not in doubtful else sheet.Marked
     rows.append(
-      [*texts, shown(x), shown(y), at, *ends, shown(y - at), *of, source]
+      [*texts, shown(x), shown(y), at, *ends, shown(y - at), *kind, source]
     )
   return rows

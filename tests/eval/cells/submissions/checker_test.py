@@ -19,7 +19,7 @@ from eval.submissions import checker, contents, layout
 from eval.submissions import manifest as manifest_lib
 from eval.submissions import values as values_lib
 from eval.tasks import sequences
-from eval.tasks.parts import known
+from eval.tasks.parts import example_checks
 from robust_tfds import conditions, errors
 from robust_tfds.building import base
 from robust_tfds.conditions import Condition
@@ -211,7 +211,7 @@ _HASHED = (
   (_examples(_other_ids), "digits_c has no example 'x_0004' .359 of 359"),
   (
     lambda t: (t.examples(_groups), t.notes(), t.manifest()),
-    "group_id of 'digit_0004': got 'g0', but in digits_c it is",
+    "group_id of 'digit_0004': got 'g0', expected 'digit_0004' as in",
   ),
   (_one_less, "358 examples, but the facts of the data say 359"),
   (
@@ -479,7 +479,10 @@ class CheckerTest(parameterized.TestCase):
     self.assertIn("6 of the 12 cells that config.json names", text)
 
   @parameterized.parameters(
-    ({"limit": 300}, "limit takes the first 300 .* 'digit_.* is none of them"),
+    (
+      {"limit": 300},
+      "limit takes the first 300 .* 'digit_.* is not one of them",
+    ),
     ({"limit": 299}, "300 examples, but the limit takes the first 299"),
     (
       {"subset": "robustbench5k"},
@@ -587,8 +590,12 @@ class ContentsTest(in_folder.TestCase):
     columns["group_id"] = np.array([f"g{i}" for i in range(359)])
     workdir.write_cell(cell, columns, "test")
     self.tampered.manifest()
-    self._refuses("group_id of 'digit_0004': got 'g0', but in digits_c it is")
-    with mock.patch.object(known, "check_groups"):  # as of an unknown set
+    self._refuses(
+      "group_id of 'digit_0004': got 'g0', expected 'digit_0004' as in"
+    )
+    with mock.patch.object(
+      example_checks, "check_groups"
+    ):  # as of an unknown set
       self._refuses(
         "group_id, label of 'digit_0004': got .'g0', 4., but .'digit_0004', 4."
       )
@@ -769,7 +776,7 @@ def _sequences(condition) -> dict:
     "label": np.array([1, 2], np.int32),
     "top5": top5,
     "score": np.full((2, 8, 5), 0.2, np.float32),
-    **sequences._of_pairs(top5, noise),
+    **sequences._pair_columns(top5, noise),
     "zipf": np.zeros((2, 1 if noise else 3), np.float32),
   }
 

@@ -15,10 +15,10 @@ from eval import papers
 from eval.cells.number import Number
 from eval.compare import runs, scores, slugs
 from eval.compare.boards import (
-  aside,
   board,
   build,
   effective,
+  exclusions,
   printed,
   ranks,
   tables,
@@ -41,7 +41,7 @@ class BuildTest(in_folder.TestCase):
 
   def _scored(self, *paths) -> list[scores.Scored]:
     quiet = lambda _: None
-    return [s for r in runs.read(paths) for s in scores.of_run(r, quiet)]
+    return [s for r in runs.read(paths) for s in scores.score_run(r, quiet)]
 
   def _boards(self, *paths) -> list[board_lib.Board]:
     return build.boards(self._scored(*paths))
@@ -100,22 +100,18 @@ class BuildTest(in_folder.TestCase):
     ({"pixels": 2}, "pixels"),
     ({"metric": 7}, "metric"),
     ({"settings": {"label_space": "x"}}, "label_space"),
+    (None, "ids"),
   )
   def test_other_data_are_another_board(self, facts, name):
     one = self._write("one", {"a": 0.1}, names=["fog"])
-    two = self._write("two", {"b": 0.2}, names=["fog"], facts=facts)
+    other = {"facts": facts} if facts else {"prefix": "y"}
+    two = self._write("two", {"b": 0.2}, names=["fog"], **other)
     first, second = self._boards(one, two)
     self.assertEqual(list(first.differs), [name])
     self.assertEqual(list(second.differs), [name])
     self.assertIn(name.replace("_", " "), second.title)
     self.assertNotEqual(first.key, second.key)
     self.assertLen(first.entries, 1)
-
-  def test_other_examples_are_another_board(self):
-    one = self._write("one", {"a": 0.1}, names=["fog"])
-    two = self._write("two", {"b": 0.2}, names=["fog"], prefix="y")
-    first, _ = self._boards(one, two)
-    self.assertEqual(list(first.differs), ["ids"])
 
   @parameterized.parameters(
     {"content": "1" * 64},  # files of other bytes
@@ -126,14 +122,6 @@ class BuildTest(in_folder.TestCase):
     two = self._write("two", {"b": 0.2}, names=["fog"], facts=facts)
     (board,) = self._boards(one, two)
     self.assertEmpty(board.differs)
-
-  @pytest.mark.slow
-  def test_a_copy_of_a_run_is_named(self):
-    one = self._write("one", {"a": 0.1, "b": 0.4})
-    copy = self._write("copy", {"a": 0.1})
-    (board,) = self._boards(one, copy)
-    (note,) = [n for n in board.notes if "several names" in n]
-    self.assertIn("a (one), a (copy)", note)
 
   def test_a_board_has_its_name_first(self):
     (board,) = self._boards(self._write("one", {"<>": 0.1}, names=["fog"]))
@@ -259,30 +247,33 @@ class BuildTest(in_folder.TestCase):
     self.assertEqual(list(board.conditions), expected)
 
 
-class AsideTest(absltest.TestCase):
-  """What is set aside, in words."""
+class ExclusionsTest(absltest.TestCase):
+  """Which runs and models are excluded, in words."""
 
   def test_words(self):
-    one = aside.Aside("r", "it is broken.", "digits_c", "a")
+    one = exclusions.Exclusion("r", "it is broken.", "digits_c", "a")
     self.assertEqual(str(one), "a on digits_c, run r: it is broken.")
-    whole = aside.Aside("r", "it is broken.", "digits_c")
+    whole = exclusions.Exclusion("r", "it is broken.", "digits_c")
     self.assertEqual(str(whole), "digits_c, run r: it is broken.")
-    self.assertEqual(str(aside.Aside("r", "gone.")), "r: gone.")
+    self.assertEqual(str(exclusions.Exclusion("r", "gone.")), "r: gone.")
 
   def test_refusals_are_taken_and_bugs_are_not(self):
     listed = []
-    with aside.catching(listed, "r", model="a"):
+    with exclusions.collect(listed, "r", model="a"):
       raise errors.UserError("broken")
-    self.assertEqual(listed, [aside.Aside("r", "broken", model="a")])
-    with self.assertRaises(errors.UserError), aside.catching(None, "r"):
+    self.assertEqual(listed, [exclusions.Exclusion("r", "broken", model="a")])
+    with self.assertRaises(errors.UserError), exclusions.collect(None, "r"):
       raise errors.UserError("broken")
-    with self.assertRaises(KeyError), aside.catching(listed, "r"):
+    with self.assertRaises(KeyError), exclusions.collect(listed, "r"):
       raise KeyError("bug")
 
   def test_nothing_is_left(self):
-    aside.check(["x"], [])
+    exclusions.check_any_left(["x"], [])
     with self.assertRaisesRegex(errors.UserError, "^r: gone.\nq: too$"):
-      aside.check([], [aside.Aside("r", "gone."), aside.Aside("q", "too")])
+      exclusions.check_any_left(
+        [],
+        [exclusions.Exclusion("r", "gone."), exclusions.Exclusion("q", "too")],
+      )
 
 
 class EntryTest(absltest.TestCase):
@@ -416,7 +407,7 @@ class TablesTest(absltest.TestCase):
       of_models={"b, c": {"trained_on": '@SUM("x")\nnext'}},
     )
     (run,) = runs.read([str(cls.root / "run")])
-    cls.boards = build.boards(scores.of_run(run, lambda _: None))
+    cls.boards = build.boards(scores.score_run(run, lambda _: None))
     cls.files = tables.write(cls.boards, epath.Path(cls.root / "out"))
 
   def _read(self, name):

@@ -82,8 +82,8 @@ class CompareTest(in_folder.TestCase):
       self.assertEqual((line.test.p, line.test.adjusted), (1, 1))
       self.assertEqual(line.test.verdict, lines.UNDECIDED)
     self.assertIn(
-      "Where few examples or groups tell two models apart an interval may leave 0"
-      " out though the test does not decide: the verdict is the test's.",
+      "If few examples or groups distinguish two models, an interval may exclude 0"
+      " although the test does not decide; the verdict is the test's.",
       got.notes,
     )
 
@@ -100,7 +100,7 @@ class CompareTest(in_folder.TestCase):
     (got,) = self._compare(one, other)
     self.assertIn("Seeds differ (0 and 4)", got.notes[0])
     self.assertIn(
-      "In the first run alone, and not compared: snow_1", got.notes[1]
+      "Only in the first run, and not compared: snow_1", got.notes[1]
     )
     self.assertEqual({x.corruption for x in got.cells}, {"", "fog"})
     (same,) = self._compare(one, one)
@@ -269,18 +269,6 @@ class FigureTest(parameterized.TestCase):
   )
   def test_whatever_there_is(self, **changes):
     self._write(tables_comparison(**changes))
-
-
-class LinesTest(absltest.TestCase):
-  """What lines say of themselves."""
-
-  def test_of_benchmark(self):
-    one = Number(0.1)
-    self.assertIsNone(one.interval)
-    self.assertTrue(Line("mce", "", None, None, 1, 2, one).of_benchmark)
-    self.assertFalse(Line("ce", "fog", None, None, 1, 2, one).of_benchmark)
-    cell = Line("error", "", 0, Condition(), 1, 2, one)
-    self.assertFalse(cell.of_benchmark)
 
 
 def tables_comparison(**changes) -> lines.Comparison:

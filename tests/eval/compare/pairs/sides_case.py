@@ -10,7 +10,7 @@ def of(folder) -> Side:
   """The first model of a run on disk."""
   (run,) = runs.read([str(folder)])
   cell = run.cells[0]
-  return Side.of(run, cell.dataset, cell.model)
+  return Side.from_run(run, cell.dataset, cell.model)
 
 
 class TestCase(in_folder.TestCase):

@@ -41,7 +41,9 @@ class _Matched(detection.Detection):
     key, of = id(columns["matches"]), self._population
     if key not in self._known:
       ids = np.arange(len(columns["group_id"]))
-      pictures = average_precision.Pictures.of(ids, columns["group_id"], draws)
+      pictures = average_precision.Pictures.from_ids(
+        ids, columns["group_id"], draws
+      )
       numbers = left_out.numbers(
         columns["matches"], pictures.blocks, of.classes, of.rule
       )

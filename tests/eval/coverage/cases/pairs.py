@@ -73,10 +73,10 @@ def _case(
       for side in np.split(wrong.T, 2)
     ]
     draws = Draws.from_groups(groups)
-    cells = [spread.of_cells(of, draws) for of in totals]
+    cells = [spread.cell_replicates(of, draws) for of in totals]
     n = dict.fromkeys(listed, len(wrong))
     numbers = Numbers(cells, totals, n, drawn=True)
-    clean, _, _, fog, *_ = cell_tests.of_cells(numbers, task.facts)
+    clean, _, _, fog, *_ = cell_tests.cell_lines(numbers, task.facts)
     first, second = (task.over_cells(of)[_KEY] for of in cells)
     mean = over_cells.line(_KEY, first, second)
     return {

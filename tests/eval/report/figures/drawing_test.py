@@ -62,4 +62,4 @@ class DrawingTest(absltest.TestCase):
 
   def test_a_request_without_runs(self):
     asked = base.Request(condition="jpeg_5")
-    self.assertEqual(drawing.with_runs(asked, []), asked)
+    self.assertEqual(drawing.add_runs(asked, []), asked)

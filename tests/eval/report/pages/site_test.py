@@ -52,7 +52,7 @@ class SiteTest(absltest.TestCase):
   @pytest.mark.slow
   def test_a_hundred_models_of_96_conditions_are_small(self):
     board = boards.classification(100)
-    self.assertLen(board.conditions, 96)
+    self.assertGreaterEqual(len(board.conditions), 96)
     folder = self._write([board])
     size = sum(p.stat().st_size for p in folder.rglob("*") if p.is_file())
     self.assertLess(size, _MOST_BYTES)

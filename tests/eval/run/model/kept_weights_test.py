@@ -9,7 +9,7 @@ import numpy as np
 from absl.testing import parameterized
 from etils import epath
 
-from eval.run.execution import kept
+from eval.run.execution import run_cache
 from eval.run.model import kept_weights, trained
 from robust_tfds import kept_programs, models
 from tests import in_folder
@@ -22,7 +22,7 @@ class KeptWeightsTest(in_folder.TestCase):
     variables = self.model.init(jax.random.key(0))
     self.variables = jax.tree.map(np.asarray, variables)
     self.kept = pathlib.Path(self.root, "kept")
-    self.kept.mkdir()
+    self.run_cache.mkdir()
     chosen = mock.patch.object(kept_programs, "folder", return_value=self.kept)
     self.folder = self.enter_context(chosen)
     never = mock.patch.object(trained, "_train", return_value=self.variables)
@@ -43,15 +43,15 @@ class KeptWeightsTest(in_folder.TestCase):
     self._run("second")
     self._run("second")  # goes on with its own
     self.train.assert_called_once()
-    self.assertLen(list(self.kept.iterdir()), 1)
+    self.assertLen(list(self.run_cache.iterdir()), 1)
 
   @parameterized.parameters("recipe", "code", "packages", "no folder")
   def test_what_is_trained_anew(self, what):
     self._run("first")
     if what == "code":
-      self.enter_context(mock.patch.object(kept, "_code", str))
+      self.enter_context(mock.patch.object(run_cache, "_code", str))
     if what == "packages":
-      version = mock.patch.object(kept.metadata, "version", str)
+      version = mock.patch.object(run_cache.metadata, "version", str)
       self.enter_context(version)
     if what == "no folder":
       self.folder.return_value = None
@@ -61,7 +61,7 @@ class KeptWeightsTest(in_folder.TestCase):
   @parameterized.parameters(b"", b"changed")
   def test_damaged_ones_are_removed_and_said(self, data):
     self._run("first")
-    (file,) = self.kept.iterdir()
+    (file,) = self.run_cache.iterdir()
     whole = file.read_bytes()
     file.write_bytes(data)
     with mock.patch.object(kept_weights.progress, "say") as say:
@@ -74,10 +74,10 @@ class KeptWeightsTest(in_folder.TestCase):
     self._run("first", dataset="cifar10_c")
     with mock.patch.object(jax, "process_count", return_value=2):
       self._run("second")
-    self.assertEmpty(list(self.kept.iterdir()))
+    self.assertEmpty(list(self.run_cache.iterdir()))
 
   def test_the_oldest_go(self):
     self.enter_context(mock.patch.object(kept_weights, "_MOST", 2))
     for seed in range(3):
       self._run(f"of_{seed}", seed=seed)
-    self.assertLen(list(self.kept.iterdir()), 2)
+    self.assertLen(list(self.run_cache.iterdir()), 2)

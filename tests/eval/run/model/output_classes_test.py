@@ -64,7 +64,7 @@ class ReadTest(parameterized.TestCase):
       (wnids, None),
     ):
       names = [(n,) for n in names]
-      got = output_classes.of_published(names, "classification")
+      got = output_classes.from_published(names, "classification")
       if expected is None:
         self.assertIsNone(got)
       else:
@@ -101,7 +101,7 @@ class ReadTest(parameterized.TestCase):
   def test_of_a_training(self):
     """Mapped by name; as they are; nobody knows; refused."""
     names = [("cat",), ("dog",), ("owl",)]
-    of = lambda trained, n=3, **numbered: output_classes.of_training(
+    of = lambda trained, n=3, **numbered: output_classes.from_training(
       "config.model.checkpoint", trained, names, n, **numbered
     )
     got = of(["owl", "cat", "dog", "bat"], 4)

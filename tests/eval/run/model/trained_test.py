@@ -1,6 +1,5 @@
 """Small models: trained once, read again, never mixed up."""
 
-import json
 import re
 import subprocess
 import sys
@@ -162,19 +161,6 @@ class TrainedTest(parameterized.TestCase):
       self._load(steps=21)
     with self.assertRaisesRegex(errors.UserError, "digits_linear.*digits_cnn"):
       self._load(model=models.get("digits_cnn"))
-
-  def test_weights_of_an_older_release_are_refused(self):
-    folder = self.folder / "older"
-    folder.mkdir()
-    note = {"model": "digits_linear", **_recipe().to_dict()}
-    files = {"variables/_METADATA": "0" * 64}
-    text = json.dumps({"recipe": note, "files": files})
-    (folder / "recipe.json").write_text(text)
-    with self.assertRaisesRegex(
-      errors.UserError,
-      "in another way: trained by: .*an older release.*use another --workdir",
-    ):
-      self._load("older")
 
 
 class AloneTest(absltest.TestCase):

@@ -23,15 +23,15 @@ class WeightsTest(in_folder.TestCase):
     self.workdir = Workdir(self.root)
 
   def test_of_a_run_and_of_a_submission(self):
-    self.assertIsNone(weights.of_run(self.workdir, "a", self.sha256))
+    self.assertIsNone(weights.read(self.workdir, "a", self.sha256))
     folder = self.workdir.model_folder("a")
     trained.store(self.model, _RECIPE, folder, self.variables)
-    self.assertIsNone(weights.of_run(self.workdir, "a", "0" * 64))
-    again = weights.of_run(self.workdir, "a", self.sha256)
+    self.assertIsNone(weights.read(self.workdir, "a", "0" * 64))
+    again = weights.read(self.workdir, "a", self.sha256)
     jax.tree.map(np.testing.assert_array_equal, again, self.variables)
     submission = Workdir(self.root / "submission")
     weights_file.write(weights.path(submission, "a"), again)
-    again = weights.of_run(submission, "a", self.sha256)
+    again = weights.read(submission, "a", self.sha256)
     self.assertEqual(weights_file.sha256(again), self.sha256)
 
   def test_weights_of_another_network(self):

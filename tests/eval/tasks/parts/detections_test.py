@@ -48,7 +48,9 @@ class AveragePrecisionTest(absltest.TestCase):
     cls.ids = np.array([i["id"] for i in cls.truth["images"]])[::-1]
     cls.groups = np.array([f"city{i % 40}" for i in cls.ids])
     cls.draws = resampling.Draws.from_groups(cls.groups, blocks=7)
-    cls.pictures = average_precision.Pictures.of(cls.ids, cls.groups, cls.draws)
+    cls.pictures = average_precision.Pictures.from_ids(
+      cls.ids, cls.groups, cls.draws
+    )
 
   def test_a_group_is_left_out_whole(self):
     got = average_precision.coco(
@@ -79,7 +81,7 @@ class AveragePrecisionTest(absltest.TestCase):
     label = {c["id"]: i for i, c in enumerate(self.truth["categories"])}
     box = self.detected.bbox.copy()
     box[:, 2:] += box[:, :2]
-    boxes = Corners.of(
+    boxes = Corners.from_boxes(
       np.array(self.detected.image_id),
       np.array([label[c] for c in self.detected.category_id]),
       box,
@@ -261,7 +263,7 @@ def _drawn_boxes_columns(**more):
 
 
 def _drawn(least=0.0, **more):
-  return drawn_boxes.of_picture(
+  return drawn_boxes.picture_overlays(
     "a.png", _drawn_boxes_columns(**more), _TRUTH, least
   )
 

@@ -27,14 +27,14 @@ def _float64(logits, label):
 
 
 def _of_logits(logits, labels):
-  got = jax.jit(proper_scores.of_logits)(
+  got = jax.jit(proper_scores.from_logits)(
     np.asarray(logits, np.float32), np.asarray(labels, np.int32)
   )
   return np.asarray(got["nll"]), np.asarray(got["brier"])
 
 
 def _of_views(logits, labels):
-  got = jax.jit(proper_scores.of_views)(
+  got = jax.jit(proper_scores.from_views)(
     np.asarray(logits, np.float32), np.asarray(labels, np.int32)
   )
   return np.asarray(got["nll"]), np.asarray(got["brier"])

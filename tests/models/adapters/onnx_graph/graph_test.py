@@ -20,20 +20,29 @@ _WEIGHTS = {
 }
 
 
-def _read(folder, nodes, outputs=("y",)):
+def _write(folder, nodes, weights, outputs=("y",), width=3, **options):
+  """Write a graph of x `[n, width]`, and return its path."""
   model = helper.make_model(
     helper.make_graph(
       nodes,
       "net",
-      [helper.make_tensor_value_info("x", 1, ["n", 2])],
+      [helper.make_tensor_value_info("x", 1, ["n", width])],
       [onnx.ValueInfoProto(name=name) for name in outputs],
-      [numpy_helper.from_array(a, n) for n, a in _WEIGHTS.items()],
+      [numpy_helper.from_array(a, n) for n, a in weights.items()],
     ),
-    opset_imports=[helper.make_opsetid("", 17)],
+    opset_imports=[
+      helper.make_opsetid("", 17),
+      helper.make_opsetid("mine", 1),
+    ],
+    **options,
   )
   path = pathlib.Path(folder, "net.onnx")
   path.write_bytes(model.SerializeToString())
-  return file.read(str(path))
+  return str(path)
+
+
+def _read(folder, nodes, outputs=("y",)):
+  return file.read(_write(folder, nodes, _WEIGHTS, outputs, width=2))
 
 
 def _flattened():
@@ -135,26 +144,6 @@ class GraphTest(absltest.TestCase):
     np.testing.assert_array_equal(
       jax.jit(program)(program.variables, x), [[1, 6]]
     )
-
-
-def _write(folder, nodes, weights, **options):
-  model = helper.make_model(
-    helper.make_graph(
-      nodes,
-      "net",
-      [helper.make_tensor_value_info("x", 1, ["n", 3])],
-      [onnx.ValueInfoProto(name="y")],
-      [numpy_helper.from_array(a, n) for n, a in weights.items()],
-    ),
-    opset_imports=[
-      helper.make_opsetid("", 17),
-      helper.make_opsetid("mine", 1),
-    ],
-    **options,
-  )
-  path = pathlib.Path(folder, "net.onnx")
-  path.write_bytes(model.SerializeToString())
-  return str(path)
 
 
 class FileTest(absltest.TestCase):

@@ -299,7 +299,7 @@ class PackageTest(checkpoints.Case):
     self.weights.symlink_to(secret)
     (self.package / "elsewhere").symlink_to(self.folder)
     for text in (f"package:{_NAME}", f"package:{_NAME}:elsewhere/secret.npz"):
-      with self.assertRaisesRegex(errors.UserError, "is a link, expected"):
+      with self.assertRaisesRegex(errors.UserError, "a file below that folder"):
         package.find(text)
 
   @parameterized.parameters(

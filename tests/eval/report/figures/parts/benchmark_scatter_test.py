@@ -11,13 +11,13 @@ _TITLES = {"mce": "mCE", "relative_mce": "relative mCE"}
 
 class PointsTest(absltest.TestCase):
   def test_of_runs_an_interval_of_errors_turns_round(self):
-    (model, *_) = own.of([boards.normalised("classification")])
-    (point,) = benchmark_scatter.of_runs([model], ["mce"])
+    (model, *_) = own.from_boards([boards.normalised("classification")])
+    (point,) = benchmark_scatter.run_points([model], ["mce"])
     self.assertEqual(point.number, model.number("mce"))
     self.assertAlmostEqual(point.accuracy.value, 0.7)
     self.assertAlmostEqual(point.accuracy.lo, 0.67)
     self.assertTrue(point.run)
-    self.assertEmpty(benchmark_scatter.of_runs([model], ["mfr"]))
+    self.assertEmpty(benchmark_scatter.run_points([model], ["mfr"]))
 
   def test_drawn(self):
     """A network of two means is named once; only printed ones are in the legend."""
@@ -26,8 +26,8 @@ class PointsTest(absltest.TestCase):
       benchmark_scatter.Point("net", metric, *numbers, "a paper")
       for metric in _TITLES
     ]
-    points += benchmark_scatter.of_runs(
-      own.of([boards.normalised("classification")]), list(_TITLES)
+    points += benchmark_scatter.run_points(
+      own.from_boards([boards.normalised("classification")]), list(_TITLES)
     )
     panel = benchmark_scatter.panel(points, _TITLES, "mean")
     names = [p.name for p in panel.points if p.name]

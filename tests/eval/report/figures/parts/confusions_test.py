@@ -41,8 +41,8 @@ class ConfusionsTest(parameterized.TestCase):
 
   def test_cells_of_a_model(self):
     request = boards.request("video")
-    model = own.of(request.boards)[1]
-    pairs = confusions.of_model(request, model)
+    model = own.from_boards(request.boards)[1]
+    pairs = confusions.model_pairs(request, model)
     self.assertLen(pairs, 11)
     self.assertEqual({k[0] for k in pairs}, {"base"})
     self.assertEqual(

@@ -21,20 +21,22 @@ class GammasTest(parameterized.TestCase):
 
   def test_a_printed_number(self):
     network = gammas.printed_networks("kinetics400_p")[0]
-    self.assertEqual(network.value(*gammas.key("gamma_r", "jpeg")), 0.91)
-    self.assertEqual(network.value(*gammas.key("gamma_a", "noise")), 0.71)
+    self.assertEqual(network.value(*gammas.metric_key("gamma_r", "jpeg")), 0.91)
+    self.assertEqual(
+      network.value(*gammas.metric_key("gamma_a", "noise")), 0.71
+    )
     # Table 2's Mean.
     self.assertAlmostEqual(
       gammas.group_mean(network, "gamma_a"), 0.85, delta=0.01
     )
 
   def test_of_runs(self):
-    added = own.of([boards.board("video"), boards.board("frames")])
-    listed = gammas.of_runs(added)
+    added = own.from_boards([boards.board("video"), boards.board("frames")])
+    listed = gammas.run_networks(added)
     self.assertLen(listed, 2)
     number = added[0].number("gamma_r", "jumbling")
     self.assertEqual(listed[0].numbers["gamma_r", "jumbling"], number)
-    self.assertIn(gammas.key("gamma_a", "noise"), listed[0].numbers)
+    self.assertIn(gammas.metric_key("gamma_a", "noise"), listed[0].numbers)
 
   def test_all_perturbations_in_order(self):
     names = gammas.names()

@@ -21,8 +21,8 @@ class NetworksTest(absltest.TestCase):
     self.assertIn(line, networks.printed(rows, "printed")[0].lines())
 
   def test_of_runs_those_that_have_a_number(self):
-    models = own.of([boards.normalised("classification")])
-    ours, base = networks.of_runs(models, [_CE, ("fr", "tilt")])
+    models = own.from_boards([boards.normalised("classification")])
+    ours, base = networks.from_runs(models, [_CE, ("fr", "tilt")])
     self.assertEqual(ours.numbers, {_CE: models[0].number(*_CE)})
     self.assertEqual(base.source, models[1].source)
-    self.assertEmpty(networks.of_runs(models, [("fr", "tilt")]))
+    self.assertEmpty(networks.from_runs(models, [("fr", "tilt")]))

@@ -28,14 +28,14 @@ class PairsTest(in_folder.TestCase):
   )
   def test_a_version_has_the_name(self, clean, stylized):
     ours, theirs = self.folder("in", clean), self.folder("out", stylized)
-    pairs = picture_pairs.of(ours, theirs)
+    pairs = picture_pairs.find_pairs(ours, theirs)
     pair = picture_pairs.Pair(clean, ours / clean, theirs / stylized)
     self.assertEqual(pairs, picture_pairs.Pairs([pair], 1))
 
   def test_those_without_a_version_are_counted(self):
     ours = self.folder("in", "a.jpg", "b.jpg", "c.jpg", "notes.txt")
     theirs = self.folder("out", "c.jpg", "a-stylized-1.jpg", "a-stylized-0.jpg")
-    pairs = picture_pairs.of(ours, theirs)
+    pairs = picture_pairs.find_pairs(ours, theirs)
     self.assertEqual(
       [(p.name, p.stylized.name) for p in pairs.listed],
       [("a.jpg", "a-stylized-0.jpg"), ("c.jpg", "c.jpg")],
@@ -49,7 +49,7 @@ class PairsTest(in_folder.TestCase):
       (self.root / "out" / ".." / "in", "name one folder"),
     ):
       with self.assertRaisesRegex(errors.UserError, words):
-        picture_pairs.of(ours, epath.Path(theirs))
+        picture_pairs.find_pairs(ours, epath.Path(theirs))
 
   def test_large_pictures_are_drawn_small(self):
     file = epath.Path(self.root / "a.png")

@@ -47,19 +47,19 @@ class PrintedTableTest(absltest.TestCase):
 
   def test_own_lines_by_condition(self):
     board = boards.board("frames")
-    model = own.of([board])[0]
+    model = own.from_boards([board])[0]
     shown = [
       (x["condition"], x["pm-10"])
       for x in self.lines("shankar_t4", board)
       if x["model"] == model.label
     ]
-    unreviewed = model.of_cell("acc_pmk/unreviewed").value
+    unreviewed = model.cell_number("acc_pmk/unreviewed").value
     self.assertEqual(
       shown, [("all", unreviewed), ("reviewed", model.value("acc_pmk"))]
     )
 
   def test_own_numbers_and_their_difference(self):
-    model = own.of([boards.board("frames")])[0]
+    model = own.from_boards([boards.board("frames")])[0]
     metrics = ("acc_orig", "acc_pmk", "drop", "anchors", "mce")
     numbers = printed_table.own_numbers(model, metrics, "/fps=25")
     drop = numbers["acc_orig"].value - numbers["acc_pmk"].value

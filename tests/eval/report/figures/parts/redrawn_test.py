@@ -10,7 +10,7 @@ class RedrawnTest(absltest.TestCase):
   def setUp(self):
     super().setUp()
     self.request = boards.request("video")
-    self.models = own.of(self.request.boards)
+    self.models = own.from_boards(self.request.boards)
 
   def test_context(self):
     told = redrawn.context(self.request, self.models, baseline="x")

@@ -22,7 +22,7 @@ class SeverityCurvesTest(absltest.TestCase):
 
   def test_titles_name_the_figure_and_other_data(self):
     heading = severity_curves.heading
-    models = own.of([boards.board("video")])
+    models = own.from_boards([boards.board("video")])
     self.assertEqual(heading("Figure 9", models, "digits_c"), _PAPER)
     self.assertEqual(
       heading("Figure 9", models, "ucf101_p"),

@@ -13,11 +13,11 @@ class TrainingsTest(parameterized.TestCase):
     ("cityscapes_c", "combined"),
   )
   def test_one_is_absent(self, dataset, training):
-    models = trainings.of(dataset)
+    models = trainings.curve_models(dataset)
     self.assertLen(models, 3)
     for model in models:
       public = bool(raw_results.cells(dataset, model.file))
       self.assertEqual(public, bool(model.file))
-    (absent,) = ap_curves.absent(dataset, models)
+    (absent,) = ap_curves.absent_curves(dataset, models)
     self.assertEqual(absent.label, f"trained on {training} data")
     self.assertIn("Table 2", absent.source)

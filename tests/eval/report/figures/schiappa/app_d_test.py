@@ -14,7 +14,7 @@ from tests.eval.compare import task_runs
 class SourceVideosTest(in_folder.TestCase, parameterized.TestCase):
   def _lines(self, run):
     (figure,) = figures.select("schiappa_app_d")
-    request = drawing.with_runs(base.Request(), [str(run)], lambda _: None)
+    request = drawing.add_runs(base.Request(), [str(run)], lambda _: None)
     (out := self.root / "out").mkdir()
     self.files = figure.draw(request, out)
     return shared_data.lines(out / "schiappa_app_d.csv")

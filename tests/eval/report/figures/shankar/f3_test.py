@@ -45,6 +45,6 @@ class Figure3Test(absltest.TestCase):
     names = [line["model"] for line in lines_of]
     self.assertIn("resnet152_finetuned, printed", names)
     self.assertIn("resnet50_detection, doubtful, printed", names)
-    models = own.of([boards.board("frames"), boards.board("video")])
+    models = own.from_boards([boards.board("frames"), boards.board("video")])
     points = f3.own_points(models)
     self.assertLen(points, 2)

@@ -1,22 +1,26 @@
-"""What is read from torch's graphs."""
+"""Torch modules: checks, exported graphs, decomposed operators."""
 
+import collections
 import contextlib
+import dataclasses
 import io
 from unittest import mock
 
+import jax
 import numpy as np
 import pytest
-from absl.testing import absltest
+from absl.testing import absltest, parameterized
 
 from robust_tfds import errors
 
 try:
   import torch
+  import torch.nn.functional as F
   from torch import nn
 except ImportError as _error:
   pytest.skip(f"torch is not installed: {_error}", allow_module_level=True)
 
-from models.adapters.torch_graph import export
+from models.adapters.torch_graph import decompositions, export, modules
 
 
 class _Net(nn.Module):
@@ -108,3 +112,80 @@ class ExportTest(absltest.TestCase):
       self.assertRaisesRegex(ImportError, r"robust_tfds\[torch\]"),
     ):
       export.read(exported)
+
+
+class _Calls(nn.Module):
+  def __init__(self, function):
+    super().__init__()
+    self.function = function
+
+  def forward(self, x):
+    return self.function(x)
+
+
+class DecompositionsTest(parameterized.TestCase):
+  @parameterized.parameters(
+    (lambda x: F.adaptive_max_pool2d(x, [4, 3]), (2, 4, 9, 7)),
+    (lambda x: F.adaptive_avg_pool3d(x, [1, 2, 3]), (2, 2, 5, 5, 5)),
+    (lambda x: F.interpolate(x, (5, 9), mode="nearest-exact"), (2, 2, 4, 7)),
+    (lambda x: F.scaled_dot_product_attention(x, x, x), (2, 5, 4)),
+  )
+  def test_equals_torch(self, function, shape):
+    exported = export.export(_Calls(function).eval(), shape)
+    program = export.read(exported)
+    rng = np.random.default_rng(0)
+    x = rng.standard_normal((3, *shape[1:])).astype(np.float32)
+    got = jax.jit(program)(program.variables, x)
+    want = function(torch.from_numpy(x)).numpy()
+    np.testing.assert_allclose(got, want, atol=1e-6)
+
+  def test_a_view_of_what_lies_otherwise(self):
+    x = torch.arange(24.0).view(2, 3, 4).transpose(1, 2)
+    view = torch.ops.aten.view.default
+    with self.assertRaises(RuntimeError):
+      view(x, [2, 12])
+    got = decompositions.table()[view](x, [2, 12])
+    np.testing.assert_array_equal(got, x.reshape(2, 12))
+
+
+@dataclasses.dataclass
+class _Output:
+  logits: torch.Tensor
+  loss: torch.Tensor | None = None
+
+
+class ModulesTest(absltest.TestCase):
+  def test_plain_answers(self):
+    one = torch.ones(2)
+    pair = collections.namedtuple("Pair", "a b")
+    for answer, want in (
+      (one, 2),
+      (_Output(one), {"logits": 2, "loss": None}),
+      ({"x": one, "y": None}, {"x": 2}),
+      ((one, [one]), [2, [2]]),
+      (pair(one, 3), {"a": 2, "b": 3}),
+    ):
+      want = (
+        want
+        if not isinstance(want, dict)
+        else {k: v for k, v in want.items() if v is not None}
+      )
+      self.assertEqual(modules.plain(answer, len), want)
+
+  def test_obstacles(self):
+    self.assertEqual(modules.obstacle(nn.Linear(2, 2)), "")
+    quantised = nn.Linear(2, 2)
+    quantised.register_buffer("packed", torch.zeros(2, dtype=torch.int8))
+    self.assertIn("quantised (torch.int8)", modules.obstacle(quantised))
+    self.assertIn("hooks (on itself)", modules.obstacle(_hooked()))
+
+  def test_compiled_modules_are_unwrapped(self):
+    net = nn.Linear(2, 2)
+    self.assertIs(modules.unwrapped(torch.compile(net)), net)
+    self.assertIs(modules.unwrapped(net), net)
+
+
+def _hooked():
+  net = nn.Linear(2, 2)
+  net.register_forward_pre_hook(lambda *_: None)
+  return net

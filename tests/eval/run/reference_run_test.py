@@ -64,7 +64,7 @@ class BesideTest(in_folder.TestCase):
     self.run_folder = self._run("whole", None)
     folders = [str(self.run_folder), str(self._score(self._rows(), said=_SAME))]
     listed = reversed(folders) if first else folders
-    (board,) = build.boards(scores.of_runs(runs.read(list(listed))))
+    (board,) = build.boards(scores.score_runs(runs.read(list(listed))))
     ranked = {e.label: e.rank for e in board.entries if not e.printed}
     self.assertEqual(ranked, {"a": 1, "mine": 1, "b": 3})
     self.assertEqual(board.ranked_by, "mce")  # by the run's own model

@@ -1,9 +1,9 @@
 """What predictions of another program are held against before they are scored.
 
-Nothing is of a benchmark by default: without `--dataset` they are plain means. Of a
-set of ours what is known (`eval/tasks/parts/known.py`, as for a submission) has to
-fit: kind, classes, how many examples, which, their labels. Fewer examples
-are chosen by `--subset`, as in a run, and every row says it.
+Nothing is of a benchmark by default: without `--dataset` they are plain means. For a
+set of ours everything known must fit (`eval/tasks/parts/example_checks.py`, as
+for a submission): kind, classes, the examples and their number, their labels.
+Fewer examples are chosen by `--subset`, as in a run, and every row says it.
 """
 
 import dataclasses
@@ -15,7 +15,7 @@ from eval.cells.cell_facts import DataFacts
 from eval.readers import base
 from eval.run import subsets
 from eval.tasks.headlines import baselines, stored_numbers
-from eval.tasks.parts import known
+from eval.tasks.parts import example_checks
 from robust_tfds import datasets, errors
 
 # The codec of the pixels that another program's models saw, for the notes.
@@ -23,7 +23,7 @@ _UNKNOWN = "unknown"
 
 
 def checked(run: base.Run, options: base.Options, source: str) -> base.Run:
-  """The same run, with what was chosen of its data set in the config.
+  """Return the same run, with what was chosen of its data set in the config.
 
   Its notes say what nothing here could verify.
 
@@ -34,7 +34,7 @@ def checked(run: base.Run, options: base.Options, source: str) -> base.Run:
   if options.dataset is None:
     _check_unnamed(run, options)
     return run
-  known.check_name(options.dataset)
+  example_checks.check_name(options.dataset)
   for dataset in run.datasets:
     run.task(dataset).check_baseline(run.labels(dataset))
   config = run.config.copy_and_resolve_references().unlock()
@@ -45,8 +45,8 @@ def checked(run: base.Run, options: base.Options, source: str) -> base.Run:
     facts = DataFacts(
       dataset=options.dataset, subset=config.data.get("subset", "")
     )
-    held = known.check_examples(source, facts, 0, ids)
-    by_id = known.check_labels(source, options.dataset, ids, labels)
+    held = example_checks.check_examples(source, facts, 0, ids)
+    by_id = example_checks.check_labels(source, options.dataset, ids, labels)
     unverified = [held.unverified, "" if by_id else "labels: no id tells them"]
     notes += [f"not verified: {words}" for words in unverified if words]
   if datasets.published_codec(options.dataset):
@@ -71,18 +71,18 @@ def _check_unnamed(run: base.Run, options: base.Options) -> None:
 
 
 def _examples(run: base.Run) -> tuple[list[str], np.ndarray]:
-  """Ids and labels of the examples; none where there are only numbers."""
+  """Return ids and labels of the examples; none if there are only numbers."""
   if run.truth is not None:
     images = run.truth["images"]
     return [str(i.get("file_name", i["id"])) for i in images], np.zeros(0, int)
   columns = run.columns(run.cells[0])
-  if stored_numbers.is_one(columns):
+  if stored_numbers.holds_numbers(columns):
     return [], np.zeros(0, int)
   return columns["example_id"].tolist(), columns["label"]
 
 
 def _subset(options: base.Options, ids: Sequence[str], source: str) -> str:
-  """Name of the subset, whose examples are exactly those that are here."""
+  """Return the name of the subset, whose examples must be exactly these."""
   chosen = subsets.read(options.subset or "", "--subset")
   places = chosen.places(ids, source)
   if len(places) != len(ids):
@@ -95,7 +95,7 @@ def _subset(options: base.Options, ids: Sequence[str], source: str) -> str:
 
 
 def _check_classes(run: base.Run, dataset: str, source: str) -> None:
-  """Refuses ground truth of other classes than the set has."""
+  """Refuse ground truth of other classes than the set has."""
   expected = datasets.classes(dataset)
   if run.truth is None or not expected:
     return

@@ -28,7 +28,7 @@ _LOSSLESS = dict.fromkeys(("", "raw", "png"), "lossless")
 
 
 def named(options: base.Options) -> tuple[base.Options, base.Run]:
-  """The run of `--facts`, and the options with what it says of the data.
+  """Return the run of `--facts`, and the options with what it says of the data.
 
   Raises:
     UserError: no run of classifications, several data sets of which none is
@@ -63,7 +63,7 @@ def named(options: base.Options) -> tuple[base.Options, base.Run]:
 def joined(
   predictions: base.Run, run: base.Run, options: base.Options, source: str
 ) -> base.Run:
-  """The same predictions with the facts of the run's data.
+  """Return the same predictions with the facts of the run's data.
 
   Args:
     predictions: of a reader of files.
@@ -93,7 +93,7 @@ def joined(
         " Leave the condition out, or name a RUN that was made over it."
       )
     _check_stated(predictions, other, source)
-    columns = _beside(cell, predictions, run.columns(other), source)
+    columns = _join_groups(cell, predictions, run.columns(other), source)
     cell = dataclasses.replace(cell, data=other.data, model_facts=facts)
     of_cells[cell] = columns
   return dataclasses.replace(
@@ -109,11 +109,11 @@ def joined(
   )
 
 
-def _check_stated(predictions: base.Run, other: Cell, source: str) -> None:
-  """Refuses a table that says itself that its pictures are others."""
-  draws = conditions.draws_in_words(other.dataset, other.seed)
+def _check_stated(predictions: base.Run, run_cell: Cell, source: str) -> None:
+  """Refuse a table that says itself that its pictures are others."""
+  draws = conditions.draws_in_words(run_cell.dataset, run_cell.seed)
   for fact, values in predictions.stated.items():
-    of_run = str(getattr(other.data, fact, None) or "")
+    of_run = str(getattr(run_cell.data, fact, None) or "")
     of_run = draws if fact == "draws" else of_run
     wrong = [
       v for v in values if _LOSSLESS.get(v, v) != _LOSSLESS.get(of_run, of_run)
@@ -126,21 +126,21 @@ def _check_stated(predictions: base.Run, other: Cell, source: str) -> None:
       )
 
 
-def _beside(
-  cell: Cell, predictions: base.Run, theirs: base.Columns, source: str
+def _join_groups(
+  cell: Cell, predictions: base.Run, run_columns: base.Columns, source: str
 ) -> dict:
-  """A cell's columns, in the groups of the run's."""
+  """Return a cell's columns, in the groups of the run's."""
   columns = predictions.columns(cell)
   ours = {n: columns[n] for n in ("example_id", "frame", "label")}
   with errors.prefixed(f"{source} beside --facts (the first)"):
-    pairing.check_columns(cell.condition, theirs, ours)
-  return {**columns, "group_id": theirs["group_id"]}
+    pairing.check_columns(cell.condition, run_columns, ours)
+  return {**columns, "group_id": run_columns["group_id"]}
 
 
 def _config(
   predictions: base.Run, run: base.Run, dataset: str
 ) -> ml_collections.ConfigDict:
-  """The run's settings of the data, over what was predicted."""
+  """Return the run's settings of the data, over what was predicted."""
   config = predictions.config.to_dict()
   data = {**run.settings(dataset).data.to_dict(), **config["data"]}
   mark = config_file.mark(config_file.plain(run.config))

@@ -11,7 +11,7 @@ from robust_tfds import errors
 
 
 @dataclasses.dataclass(frozen=True)
-class Aside:
+class Exclusion:
   """A run, or a model of a run, that is on no board.
 
   Attributes:
@@ -35,23 +35,27 @@ class Aside:
 
 
 @contextlib.contextmanager
-def catching(aside: list[Aside] | None, run: str, **of: Any) -> Iterator[None]:
+def collect(
+  excluded: list[Exclusion] | None, run: str, **attributes: Any
+) -> Iterator[None]:
   """Append errors raised inside to a list; without a list, raise them.
 
   Args:
-    aside: the list; None: errors are raised.
+    excluded: the list; None: errors are raised.
     run: name of the run's folder.
-    **of: further attributes of `Aside`.
+    **attributes: further attributes of `Exclusion`.
   """
   try:
     yield
   except errors.UserError as e:
-    if aside is None:
+    if excluded is None:
       raise
-    aside.append(Aside(run, str(e), **of))
+    excluded.append(Exclusion(run, str(e), **attributes))
 
 
-def check(others: Sequence[object], aside: Sequence[Aside]) -> None:
+def check_any_left(
+  included: Sequence[object], excluded: Sequence[Exclusion]
+) -> None:
   """Raise UserError if none of the named runs is left."""
-  if not others:
-    raise errors.UserError("\n".join(map(str, aside)))
+  if not included:
+    raise errors.UserError("\n".join(map(str, excluded)))

@@ -38,7 +38,7 @@ _OPTIONS = (
 
 
 def keep() -> str:
-  """Keeps programs and traced steps from now on; see `kept_programs.keep`."""
+  """Keep programs and traced steps from now on; see `kept_programs.keep`."""
   where = kept_programs.keep("compiled programs and trained weights")
   folder = kept_programs.folder()
   if folder is not None:
@@ -47,7 +47,7 @@ def keep() -> str:
 
 
 def surroundings() -> dict[str, Any]:
-  """Code, packages, options and devices."""
+  """Return code, packages, options and devices."""
   return {
     "code": _code(),
     "packages": {name: metadata.version(name) for name in _PACKAGES},
@@ -59,7 +59,7 @@ def surroundings() -> dict[str, Any]:
 
 @functools.cache
 def _code() -> str:
-  """sha256 over what draws, trains and computes: modules' names and bytes."""
+  """Return the sha256 of all modules that draw, train or compute."""
   digest = hashlib.sha256()
   for package in (robust_tfds, pipeline, run, models):
     root = pathlib.Path(str(package.__file__)).parent

@@ -57,8 +57,8 @@ def check_name(dataset: str) -> None:
   name = datasets.spelled(dataset)
   if name not in ("", dataset):
     raise errors.UserError(
-      f"data set {dataset!r}: write {name} where it is that set, whose examples"
-      " are then checked; name another set otherwise."
+      f"data set {dataset!r}: write {name} if it is that set; its examples are"
+      " then checked. Otherwise use another name."
     )
 
 
@@ -75,7 +75,7 @@ def check_kind(dataset: str, kind: str) -> None:
   if holds not in ("", kind):
     raise errors.UserError(
       f"--dataset={dataset}: it is a set of {holds}, but these are predictions on"
-      f" {kind}. Name the set that they are of."
+      f" {kind}. Name the predictions' data set."
     )
 
 
@@ -118,11 +118,11 @@ def check_examples(
       f" ({len(strange):,} of {len(ids):,} are not there)."
     )
   if facts.subset:
-    return _of_subset(name, source, facts.subset, ids)
+    return _check_subset(name, source, facts.subset, ids)
   usual = _is_usual(builder, facts)
   total = len(known) or (builder.published_in(facts.split) if usual else 0)
   if limit:
-    return _of_limit(source, facts, ids, known, total)
+    return _check_limit(source, facts, ids, known, total)
   if total and len(ids) != total:
     raise errors.UserError(
       f"{source}: {len(ids):,} examples, but {name} has {total:,}, and"
@@ -141,8 +141,8 @@ def _check_split(
   """Refuse a split that a corrupted set does not have."""
   if builder.FAMILY and facts.split not in (None, "", *builder.splits()):
     raise errors.UserError(
-      f"{source}: data.split: got {facts.split!r}, and {facts.dataset} has"
-      f" {' or '.join(map(repr, builder.splits()))} alone."
+      f"{source}: data.split: got {facts.split!r}, expected"
+      f" {' or '.join(map(repr, builder.splits()))} of {facts.dataset}."
     )
 
 
@@ -189,7 +189,7 @@ def _is_usual(builder: type[base.Builder], facts: DataFacts) -> bool:
   return config is None or config.variant in ("", base.SOURCE)
 
 
-def _of_subset(
+def _check_subset(
   name: str, source: str, subset: str, ids: Sequence[str]
 ) -> Examples:
   """Check ids against those of a named subset (`eval/run/subsets.py`)."""
@@ -234,23 +234,23 @@ def subset_lines(subset: str, ids: Sequence[str]) -> list[str]:
   return []
 
 
-def _of_limit(
+def _check_limit(
   source: str,
   facts: DataFacts,
   ids: Sequence[str],
-  known: Collection[str],
+  known_ids: Collection[str],
   total: int,
 ) -> Examples:
   """Check ids against the first ones of the set, in TFDS's order."""
   name = facts.dataset
   place = functools.partial(base.place, datasets.class_or_unknown(name).SPLIT)
-  wrong = sorted(set(ids) - set(sorted(known, key=place)[: len(ids)]))
-  if known and wrong:
+  wrong = sorted(set(ids) - set(sorted(known_ids, key=place)[: len(ids)]))
+  if known_ids and wrong:
     raise errors.UserError(
       f"{source}: the limit takes the first {len(ids):,} of {name}, and"
-      f" {wrong[0]!r} is none of them ({len(wrong):,} of {len(ids):,} are not)."
+      f" {wrong[0]!r} is not one of them ({len(wrong):,} of {len(ids):,} are not)."
     )
-  if known:
+  if known_ids:
     return Examples(
       f"{name}: the first {len(ids):,} of its {total:,} examples, by their ids"
     )
@@ -265,7 +265,7 @@ def check_groups(source: str, dataset: str, columns: Columns) -> None:
   Raises:
     UserError: an example whose group differs from its data set's.
   """
-  if stored_numbers.is_one(columns):
+  if stored_numbers.holds_numbers(columns):
     return
   builder = datasets.class_or_unknown(dataset)
   names = [columns[n].tolist() for n in ("example_id", "frame", "group_id")]
@@ -273,9 +273,9 @@ def check_groups(source: str, dataset: str, columns: Columns) -> None:
     expected = builder.known_group(example_id, frame)
     if expected not in (None, group):
       raise errors.UserError(
-        f"{source}: group_id of {example_id!r}: got {group!r}, but in {dataset} it"
-        f" is of {expected!r}. Examples of one group are drawn together, so"
-        " intervals would be others. Run again over the set as it is built now."
+        f"{source}: group_id of {example_id!r}: got {group!r}, expected"
+        f" {expected!r} as in {dataset}: groups decide the intervals. Run again"
+        " over the set as it is built now."
       )
 
 
