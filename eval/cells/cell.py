@@ -83,7 +83,6 @@ class Cell:
       n: number of examples.
       level: in the column `severity`; the condition's if None.
       note: a note on the number.
-
     """
     where = self.condition.config, self.name
     severity = self.level if level is None else level
@@ -92,7 +91,7 @@ class Cell:
     )
 
   @property
-  def seen(self) -> tuple[str, ...]:
+  def seen_names(self) -> tuple[str, ...]:
     """The names of its benchmark's conditions that the model was trained on."""
     facts = self.model_facts
     names = (facts and facts.corruptions_seen) or ()
@@ -100,7 +99,7 @@ class Cell:
 
   @property
   def conditions_seen(self) -> frozenset[conditions.Condition]:
-    """The conditions of `seen`; for videos only at the severities in the
+    """The conditions of `seen_names`; for videos only at the severities in the
     training data.
 
     Videos are used at severities 1-3 for training and at 4 and 5 for testing
@@ -112,7 +111,7 @@ class Cell:
     if facts and facts.severities_seen and family is conditions.VIDEOS:
       levels = facts.severities_seen
     every = (
-      family.condition(n, v) for n in self.seen for v in family.levels(n)
+      family.condition(n, v) for n in self.seen_names for v in family.levels(n)
     )
     return frozenset(c for c in every if c.level in levels)
 
@@ -120,14 +119,14 @@ class Cell:
   def remarks(self) -> tuple[str, ...]:
     """The remarks on the model in every row."""
     levels = self.model_facts.severities_seen if self.model_facts else None
-    words = f"{_TRAINED_ON}{cell_facts.trained_on(self.seen, levels)}"
-    seen = words * bool(self.seen)
+    words = f"{_TRAINED_ON}{cell_facts.trained_on(self.seen_names, levels)}"
+    seen = words * bool(self.seen_names)
     count = self.without_output
     plural = "es" * (count != 1)
-    lacking = f"{count} class{plural} without an output" if count else ""
+    missing = f"{count} class{plural} without an output" if count else ""
     facts = self.model_facts
     scores = UNCALIBRATED * bool(facts and facts.outputs == "scores")
-    return tuple(filter(None, (RANDOM * self.random, lacking, scores, seen)))
+    return tuple(filter(None, (RANDOM * self.random, missing, scores, seen)))
 
   def note(self) -> dict[str, object]:
     """Return the cell in the form of its note on disk."""
@@ -156,7 +155,7 @@ class Cell:
     return self.model, self.dataset, self.condition.config, f"seed{self.seed}"
 
   @classmethod
-  def of_note(cls, note: note_lib.Note) -> Cell:
+  def from_note(cls, note: note_lib.Note) -> Cell:
     """Create the cell of a note, the inverse of `note`.
 
     Raises:
@@ -188,10 +187,8 @@ class Summary:
   remarks: tuple[str, ...] = ()
 
   @classmethod
-  def of(cls, rows: Sequence[table.Row], baseline: str = "") -> Summary:
-    """Create it from the rows of one model's cells and the name of the
-    baseline.
-    """
+  def from_rows(cls, rows: Sequence[table.Row], baseline: str = "") -> Summary:
+    """Create it from the rows of one model's cells."""
     first = rows[0]
     facts = {
       "cells": sorted({r.fingerprint for r in rows}),
@@ -229,7 +226,7 @@ class Summary:
 
 
 def _row(
-  of: Cell | Summary,
+  source: Cell | Summary,
   where: tuple[str, str, int | None],
   metric: str,
   number: Number,
@@ -237,15 +234,15 @@ def _row(
   """Return a row of the table.
 
   Args:
-    of: the cell or summary.
+    source: the cell or summary.
     where: config, corruption, severity.
     number: the number, whose ends may be nan.
   """
   config, corruption, severity = where
   value = float(number.or_nan)
   return table.Row(
-    model=of.model,
-    dataset=of.dataset,
+    model=source.model,
+    dataset=source.dataset,
     config=config,
     corruption=corruption,
     severity=severity,
@@ -254,9 +251,11 @@ def _row(
     lo=_float(number.lo),
     hi=_float(number.hi),
     n=number.n,
-    seed=of.seed,
-    note=_joined(number.note or _reason(value), of.remarks),
-    fingerprint=of.fingerprint,
+    seed=source.seed,
+    note=_joined(
+      number.note or ("undefined" if math.isnan(value) else ""), source.remarks
+    ),
+    fingerprint=source.fingerprint,
   )
 
 
@@ -268,11 +267,6 @@ def _joined(note: str, remarks: Sequence[str]) -> str:
 def _is_remark(part: str) -> bool:
   known = part in (RANDOM, UNCALIBRATED) or part.startswith(_TRAINED_ON)
   return known or bool(_WITHOUT_OUTPUT.fullmatch(part))
-
-
-def _reason(value: float) -> str:
-  """Return the note of a nan value without another note; else ''."""
-  return "undefined" if math.isnan(value) else ""
 
 
 def _float(value: float | None) -> float | None:

@@ -3,8 +3,8 @@ model.
 
 Both are stored in the cell's note (`eval/cells/files/note.py`), with its
 examples. Comparisons of two cells use them to say what differs; their hashes
-say whether anything does. An unknown fact is None: the cell is from a workdir
-that is older than stored facts, or from another program. Nothing is guessed.
+say whether anything does. A fact that nobody recorded is None, as for predictions
+of another program. Nothing is guessed.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -32,7 +32,7 @@ class _Facts(Record):
   @property
   def hash(self) -> str:
     """12 hexadecimal digits of a hash of the known facts."""
-    return provenance.fingerprint(_known(self.model_dump()))
+    return provenance.fingerprint(_known_facts(self.model_dump()))
 
   @property
   def missing(self) -> list[str]:
@@ -137,10 +137,9 @@ class ModelFacts(_Facts):
 
   @property
   def hash(self) -> str:
-    """12 hexadecimal digits of a hash of all facts but the name, which may be
-    missing.
-    """
-    return provenance.fingerprint(_known(self.model_dump(exclude={"name"})))
+    """A hash of all facts but the name, 12 hexadecimal digits."""
+    facts = self.model_dump(exclude={"name"})
+    return provenance.fingerprint(_known_facts(facts))
 
   def words(self) -> dict[str, Any]:
     """Return name -> value, including the spec; the last two only if known."""
@@ -151,11 +150,11 @@ class ModelFacts(_Facts):
     return out
 
 
-def with_spec(words: Mapping[str, Any]) -> dict[str, Any]:
+def flatten_spec(words: Mapping[str, Any]) -> dict[str, Any]:
   """Return a model's facts in words, with those of its spec as separate
   entries.
 
-  >>> with_spec({"dtype": "float32", "preprocessing": {"input_px": 32}})
+  >>> flatten_spec({"dtype": "float32", "preprocessing": {"input_px": 32}})
   {'dtype': 'float32', 'preprocessing.input_px': 32}
   """
   rest = {k: v for k, v in words.items() if k != "preprocessing"}
@@ -176,13 +175,13 @@ def fingerprint(
   return provenance.fingerprint(depends)
 
 
-def _known(facts: Mapping[str, Any]) -> dict[str, Any]:
+def _known_facts(facts: Mapping[str, Any]) -> dict[str, Any]:
   """Return the known facts: a fact added later changes no older cell's hash."""
   return {name: value for name, value in facts.items() if value is not None}
 
 
 def differences(
-  one: Mapping[str, Any], other: Mapping[str, Any]
+  first: Mapping[str, Any], second: Mapping[str, Any]
 ) -> dict[str, tuple[Any, Any]]:
   """Return the differences of two sets of facts: name -> both values.
 
@@ -191,21 +190,23 @@ def differences(
   >>> differences({"codec": "raw", "n": 5}, {"codec": "jpeg85", "n": 5})
   {'codec': ('raw', 'jpeg85')}
   """
-  names = dict.fromkeys((*one, *other))
+  names = dict.fromkeys((*first, *second))
   return {
-    name: (one.get(name), other.get(name))
+    name: (first.get(name), second.get(name))
     for name in names
-    if one.get(name) != other.get(name)
+    if first.get(name) != second.get(name)
   }
 
 
-def stated(named: Iterable[tuple[str, Mapping[str, Any]]]) -> list[str]:
-  """Return a sentence if another program made some of the compared predictions.
+def elsewhere_notes(
+  named: Iterable[tuple[str, Mapping[str, Any]]],
+) -> list[str]:
+  """Return a note in a list if another program made some of the predictions.
 
   Args:
     named: (name, facts of the model in words) of the compared entries.
 
-  >>> stated([("a", {"adapter": "jax"}), ("b", {"adapter": "elsewhere"})])
+  >>> elsewhere_notes([("a", {"adapter": "jax"}), ("b", {"adapter": "elsewhere"})])
   ['Another program made the predictions of b: that they are of these pictures \
 is a statement of whoever scored them (--facts).']
   """
@@ -218,14 +219,13 @@ is a statement of whoever scored them (--facts).']
   ]
 
 
-def decoders_differ(named: Iterable[tuple[str, Any]]) -> list[str]:
-  """Return a sentence if entries were decoded by different programs; else
-  nothing.
+def decoder_notes(named: Iterable[tuple[str, Any]]) -> list[str]:
+  """Return a note in a list if entries were decoded by different programs.
 
   Args:
     named: (name, value of `DataFacts.decoders`) of the compared entries.
 
-  >>> decoders_differ([("a", "read with X 1"), ("b", "read with X 2")])
+  >>> decoder_notes([("a", "read with X 1"), ("b", "read with X 2")])
   ['Pixels were decoded by different programs, and a level may differ here and \
 there: read with X 1 (a); read with X 2 (b).']
   """

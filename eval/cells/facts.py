@@ -47,10 +47,10 @@ class TaskFacts:
   verdict: tuple[tuple[str, str], ...] = ()
 
   @classmethod
-  def of(cls, task: str) -> TaskFacts:
+  def for_task(cls, task: str) -> TaskFacts:
     """Create a task's facts from `facts.json`, where metrics are names.
 
-    >>> TaskFacts.of("video").ranked
+    >>> TaskFacts.for_task("video").ranked
     ('gamma_r', 'natural_accuracy')
     """
     row = _rows()[task]

@@ -21,10 +21,10 @@ def partition(columns: Columns) -> str:
   ids, names = columns["example_id"], columns["group_id"]
   if np.array_equal(ids, names):
     return ""
-  of_groups = _first_rows(names)
-  if np.array_equal(of_groups, _first_rows(ids)):
+  first = _first_rows(names)
+  if np.array_equal(first, _first_rows(ids)):
     return ""
-  return hashlib.sha256(of_groups.astype("<i8").tobytes()).hexdigest()
+  return hashlib.sha256(first.astype("<i8").tobytes()).hexdigest()
 
 
 def _first_rows(names: np.ndarray) -> np.ndarray:
@@ -38,12 +38,12 @@ class Names:
 
   def __init__(self) -> None:
     """Create it without groups."""
-    self._of: dict[tuple[str, str, str], np.ndarray] = {}
+    self._names: dict[tuple[str, str, str], np.ndarray] = {}
 
-  def of(self, dataset: str, columns: Columns) -> dict[str, np.ndarray]:
+  def rename(self, dataset: str, columns: Columns) -> dict[str, np.ndarray]:
     """Return the columns of a cell, with equal names for equal groups."""
     ids = np.ascontiguousarray(columns["example_id"].astype(np.str_))
     digest = hashlib.sha256(ids.view(np.uint8).data).hexdigest()
     key = dataset, digest, partition(columns)
-    names = self._of.setdefault(key, columns["group_id"])
+    names = self._names.setdefault(key, columns["group_id"])
     return {**columns, "group_id": names}

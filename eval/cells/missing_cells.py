@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Sequence
 from robust_tfds.conditions import Condition, Family
 
 OF_EACH = " of each"
-_FEW = 3  # that are always listed
+_FEW = 3  # this many cells are always listed
 
 
 def needed(family: Family, names: Iterable[str]) -> list[Condition]:
@@ -34,7 +34,7 @@ def note(cells: Sequence[Condition], present: Collection[Condition]) -> str:
   absent = [c for c in cells if c not in present]
   if not absent:
     return ""
-  return f"missing: {in_words(cells, absent)} ({len(absent)} of {len(cells)})"
+  return f"missing: {describe(cells, absent)} ({len(absent)} of {len(cells)})"
 
 
 def part_note(cells: Sequence[Condition], present: Sequence[Condition]) -> str:
@@ -46,38 +46,38 @@ def part_note(cells: Sequence[Condition], present: Sequence[Condition]) -> str:
   'mean over 4 of 10 cells: levels 1, 3 of each'
   """
   count = f"{len(present)} of {len(cells)}"
-  return f"mean over {count} cells: {in_words(cells, present)}"
+  return f"mean over {count} cells: {describe(cells, present)}"
 
 
-def in_words(cells: Sequence[Condition], chosen: Sequence[Condition]) -> str:
+def describe(cells: Sequence[Condition], chosen: Sequence[Condition]) -> str:
   """Return some of the cells in the fewest words: `fog 1-5`, `all but frost
   1-5`.
 
   >>> from robust_tfds import conditions
   >>> cells = needed(conditions.PICTURES, ["fog", "frost", "snow"])
-  >>> in_words(cells, [c for c in cells if c.level < 4 and c.name != "snow"])
+  >>> describe(cells, [c for c in cells if c.level < 4 and c.name != "snow"])
   'levels 1, 2, 3 of fog, frost'
   """
-  listed = _listed(cells, chosen)
+  listed = _texts(cells, chosen)
   if len(listed) <= _FEW:
     return ", ".join(listed)
   others = [c for c in cells if c not in chosen]
-  short = _by_level(cells, chosen)
-  if not short and len(_listed(cells, others)) < len(listed):
-    return f"all but {in_words(cells, others)}"
+  short = _describe_levels(cells, chosen)
+  if not short and len(_texts(cells, others)) < len(listed):
+    return f"all but {describe(cells, others)}"
   return short or ", ".join(listed)
 
 
-def _by_level(cells: Sequence[Condition], chosen: Sequence[Condition]) -> str:
-  """Return cells that have the same levels of some names in words; '' for
-  others.
-  """
+def _describe_levels(
+  cells: Sequence[Condition], chosen: Sequence[Condition]
+) -> str:
+  """Return cells of the same levels of some names, in words; else ''."""
   corrupted = [c for c in chosen if not c.clean]
   names = dict.fromkeys(c.name for c in corrupted)
   levels = {c.level for c in corrupted}
   whole = [c for c in cells if c.name in names]
-  alike = [c for c in whole if c.level in levels]
-  if corrupted != alike or alike == whole:
+  same = [c for c in whole if c.level in levels]
+  if corrupted != same or same == whole:
     return ""
   all_names = {c.name for c in cells if not c.clean}
   start = "clean, " * (len(corrupted) < len(chosen))
@@ -87,14 +87,14 @@ def _by_level(cells: Sequence[Condition], chosen: Sequence[Condition]) -> str:
   return listed + (OF_EACH if every else f" of {', '.join(names)}")
 
 
-def _listed(
+def _texts(
   cells: Sequence[Condition], chosen: Sequence[Condition]
 ) -> list[str]:
   names = dict.fromkeys(c.name for c in chosen)
-  return [text for n in names for text in _of_name(n, cells, chosen)]
+  return [text for n in names for text in _texts_of_name(n, cells, chosen)]
 
 
-def _of_name(
+def _texts_of_name(
   name: str, cells: Sequence[Condition], chosen: Sequence[Condition]
 ) -> list[str]:
   whole = [c for c in cells if c.name == name]

@@ -5,7 +5,6 @@ becomes `%` and two hexadecimal digits for each byte of its UTF-8, as in URLs. S
 no two names share a folder, and none leads out of it.
 """
 
-import re
 import unicodedata
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -69,35 +68,6 @@ def check_visible(value: Any, source: str) -> None:
       f"{source}: got {value[:200]!r}, expected a text of one line; it holds the"
       f" invisible character {_invisible(value)!r}."
     )
-
-
-def scripts(text: str) -> list[str]:
-  """Return the scripts of a text's letters, among those that look alike.
-
-  >>> scripts("resnet50"), scripts("resn\u0435t50")
-  (['LATIN'], ['CYRILLIC', 'LATIN'])
-  """
-  found = {unicodedata.name(c, "").partition(" ")[0] for c in text}
-  return sorted(found & {"ARMENIAN", "CYRILLIC", "GREEK", "LATIN"})
-
-
-def check_scripts(name: str, source: str) -> None:
-  """Refuse a name one of whose words looks like another word.
-
-  Args:
-    source: the beginning of an error message.
-
-  Raises:
-    UserError: a word with letters of two scripts, e.g. a Cyrillic i among Latin
-      letters; the message names the letter.
-  """
-  for word in re.findall(r"[^\W\d_]+", name):
-    if len(found := scripts(word)) > 1:
-      letter = next(c for c in word if scripts(c) != ["LATIN"])
-      raise errors.UserError(
-        f"{source}: the name {name!r} mixes {' and '.join(found)} letters and looks"
-        f" like another name: {letter!r} is {unicodedata.name(letter)}. Rename it."
-      )
 
 
 def check_distinct(names: Iterable[str], kind: str) -> None:

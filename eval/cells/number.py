@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 import math
 
-# What a number over cells is of: metric, corruption (empty: the whole benchmark),
-# difficulty (None: none).
+# The metric, corruption (empty: the whole benchmark) and difficulty (None: none) of
+# a number over cells.
 Key = tuple[str, str, int | None]
 
 
@@ -32,12 +32,12 @@ class Number:
   jackknife: tuple[float, float] | None = None
 
   @classmethod
-  def of(
+  def from_floats(
     cls, value: float, lo: float = math.nan, hi: float = math.nan
   ) -> Number:
     """Create it from computed values; nan stands for a missing one.
 
-    >>> Number.of(0.5, float("nan"), float("nan"))
+    >>> Number.from_floats(0.5, float("nan"), float("nan"))
     Number(value=0.5, lo=None, hi=None, n=None, note='', jackknife=None)
     """
     known = [None if math.isnan(x) else float(x) for x in (value, lo, hi)]

@@ -89,7 +89,7 @@ class Row:
     return dataclasses.replace(self, note=note)
 
 
-def by_cell(
+def group_by_cell(
   rows: Iterable[Row], kind: conditions.Kind = "pictures"
 ) -> dict[Condition | None, list[Row]]:
   """Group rows by cell, at the cell's own level; None is the key of rows over
@@ -109,7 +109,6 @@ def by_cell(
 
 
 COLUMNS = tuple(f.name for f in dataclasses.fields(Row))
-_WITHOUT_NOTE = tuple(c for c in COLUMNS if c != "note")
 _FLOATS = ("value", "lo", "hi")
 _INTEGERS = ("severity", "n", "seed")
 _OPTIONAL = ("severity", "lo", "hi", "n")
@@ -210,12 +209,6 @@ def read(path: str | os.PathLike) -> list[Row]:
 def _check_header(path: epath.Path, header: Sequence[str]) -> None:
   if tuple(header) == COLUMNS:
     return
-  if tuple(header) == _WITHOUT_NOTE:
-    raise errors.UserError(
-      f"{path} is of an earlier robust_tfds: it lacks the column 'note'. Write it"
-      f" again: robust-tfds score --predictions={path.parent} --out=FOLDER,"
-      " or start its run again, which computes no finished cell twice."
-    )
   got = ",".join(header) or "an empty line"
   raise errors.UserError(
     f"{path}: line 1: expected the columns {','.join(COLUMNS)}, got {got}."

@@ -89,9 +89,7 @@ class Workdir:
 
   @property
   def contents_path(self) -> epath.Path:
-    """The path of the hashes of files read, see
-    `eval/run/execution/contents.py`.
-    """
+    """The path of hashes of files: `eval/run/execution/contents.py`."""
     return self.path / "contents.json"
 
   @property
@@ -211,9 +209,7 @@ class Workdir:
     return self.path / examples_lib.FOLDER
 
   def done(self, cell: Cell) -> bool:
-    """Return whether a cell is finished: its note, which is written last,
-    exists.
-    """
+    """Return whether a cell is finished: its note, written last, exists."""
     return disk.exists(self.cell_folder(cell) / note_lib.FILE)
 
   def note(self, cell: Cell) -> note_lib.Note:
@@ -238,22 +234,7 @@ class Workdir:
         )
     return note
 
-  def split(self, cell: Cell) -> note_lib.Split:
-    """Return the examples of a finished cell, with the hash of their labels.
-
-    Notes of earlier code do not have it; it follows from the examples' columns.
-
-    Raises:
-      DamagedError: see `columns`.
-    """
-    note = self.note(cell)
-    if note.split.labels is not None:
-      return note.split
-    columns = self.of_examples(cell)
-    labels = examples_lib.labels(columns)
-    return note_lib.split_of(note.split.name, columns["example_id"], labels)
-
-  def of_examples(self, cell: Cell) -> dict[str, np.ndarray]:
+  def example_columns(self, cell: Cell) -> dict[str, np.ndarray]:
     """Return the columns of a finished cell that are facts of its examples.
 
     Raises:
@@ -297,7 +278,6 @@ class Workdir:
 
     Args:
       columns: columns of all its rows.
-
       split: name of what was read, see `note.Split`.
 
     Returns:
@@ -321,13 +301,14 @@ class Workdir:
         checked when `columns` reads them.
     """
     notes = {folder: self._note(folder) for folder in self._folders()}
-    for folder, reason in damage.of_other_examples(notes):
+    for folder, reason in damage.find_other_examples(notes):
       raise damage.DamagedError(reason, folder)
     listed = [_cell_of(folder, note) for folder, note in notes.items()]
     labels = self.labels()
     labels += sorted({c.model for c in listed} - set(labels))
     return sorted(
-      listed, key=lambda c: (labels.index(c.model), *place(c.condition), c.seed)
+      listed,
+      key=lambda c: (labels.index(c.model), *sort_key(c.condition), c.seed),
     )
 
   def damaged(self) -> dict[epath.Path, str]:
@@ -368,8 +349,12 @@ class Workdir:
         out[folder] = e.reason
       except errors.UserError as e:
         out[folder] = str(e)
-    of_examples = damage.of_missing_examples(self.examples, notes, check)
-    return {**dict(of_examples), **out, **dict(damage.of_other_examples(notes))}
+    of_examples = damage.find_missing_examples(self.examples, notes, check)
+    return {
+      **dict(of_examples),
+      **out,
+      **dict(damage.find_other_examples(notes)),
+    }
 
   def move_aside(self, path: epath.Path) -> epath.Path:
     """Move a damaged part into `damaged/` and return its new place."""
@@ -380,9 +365,7 @@ class Workdir:
     return (self.path / "cells").is_dir()
 
   def _folders(self) -> Iterator[epath.Path]:
-    """Yield the folders of finished cells, and on a disk anything in a cell's
-    place.
-    """
+    """Yield the folders of finished cells, and other files in their place."""
     folders = disk.below(self.path / "cells", 4)
     for folder in folders:
       if _SEED.fullmatch(folder.name) and (
@@ -490,16 +473,14 @@ def _cell_of(folder: epath.Path, note: note_lib.Note) -> Cell:
     where, sha256 = str(folder / note_lib.FILE), str(settings[cell_facts.OWN])
     own_corruptions.check_noted(where, note.corruption, sha256)
   try:
-    return Cell.of_note(note)
+    return Cell.from_note(note)
   except errors.UserError as e:
     reason = f"{folder / note_lib.FILE}: {e}"
     raise damage.DamagedError(reason, folder) from e
 
 
 def models_of(config: ml_collections.ConfigDict) -> dict[str, Mapping]:
-  """Return label -> settings of the model in a config; empty for another
-  program.
-  """
+  """Return label -> settings; empty for another program's models."""
   if "model" in config and config.model.get("name"):
     return {config.model.get("label") or config.model.name: config.model}
   models = config.get("models") or {}
@@ -513,8 +494,8 @@ def labels_of(config: ml_collections.ConfigDict) -> list[str]:
   return list(models_of(config))
 
 
-def place(condition: conditions.Condition) -> tuple[int, int]:
-  """Return a sort key of conditions: clean first, then as in the papers."""
+def sort_key(condition: conditions.Condition) -> tuple[int, int]:
+  """Return the sort key of a condition: clean first, then as in the papers."""
   if condition.clean:
     return -1, 0
   names = conditions.family(condition.kind).known_names

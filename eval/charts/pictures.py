@@ -100,7 +100,9 @@ def _draw_line(ax: style.Axes, line: Line, top: float, side: float) -> None:
     ax.text(0, top, line.head, va="bottom", **head)
   ax.text(-0.05, top + middle, line.name, ha="right", va="center", fontsize=8)
   note = free | {"fontsize": 6, "ha": "right"}
-  ax.text(-0.05, top + 0.7 * side, line.note.replace(", ", "\n"), **note)
+  ax.text(
+    -0.05, top + 0.62 * side, line.note.replace(", ", "\n"), va="top", **note
+  )
   for column, picture in enumerate(line.pictures):
     x, y = side * column + middle, top + middle
     if picture.pixels is not None:

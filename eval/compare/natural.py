@@ -215,7 +215,7 @@ def _accuracy(error: Number | None) -> Number | None:
   if error is None or error.value is None:
     return None
   lo, hi = error.interval or (math.nan, math.nan)
-  return Number.of(1 - error.value, 1 - hi, 1 - lo)
+  return Number.from_floats(1 - error.value, 1 - hi, 1 - lo)
 
 
 def _above(line: Line, points: Mapping[str, tuple[float, float]]) -> Line:

@@ -59,7 +59,9 @@ class Side:
     """Return the predictions of a cell, with the groups' names of the first
     side.
     """
-    return self.names.of(self.dataset, self.run.columns(self.cells[condition]))
+    return self.names.rename(
+      self.dataset, self.run.columns(self.cells[condition])
+    )
 
   def data(self, conditions: Sequence[Condition] = ()) -> dict[str, Any]:
     """Return facts of the data in words, and `ids`, `labels`, `groups`.
@@ -148,12 +150,12 @@ class Side:
     if home is None:
       return {}
     workdir = home(cell)
-    split = workdir.split(cell)
+    split = workdir.note(cell).split
     return {
       "examples": split.examples,
       "ids": split.ids,
       "labels": split.labels or workdir.truth_sha256,
-      "groups": groups.partition(workdir.of_examples(cell)),
+      "groups": groups.partition(workdir.example_columns(cell)),
     }
 
 

@@ -155,45 +155,6 @@ def by_shift(
   }
 
 
-def perturbed_training(
-  clean_trained: Mapping[str, float], perturbed_trained: Mapping[str, float]
-) -> float:
-  """Compute Figure 12's gamma_r on UCF101-DS: the effect of training on
-  perturbed data.
-
-  The mean over categories of 1 - (A_f - A_fp) / A_fp, with f trained on clean
-  and fp on perturbed data (docs/evidence/specs/video.md section 2). Below 1 the clean
-  training is the better.
-
-  Args:
-    clean_trained: category -> accuracy of f, a fraction.
-    perturbed_trained: category -> accuracy of fp, the same categories.
-
-  Raises:
-    UserError: the categories differ, there are none, or an accuracy of fp is 0.
-
-  >>> perturbed_training({"Age": 0.5}, {"Age": 0.4})
-  0.75
-  """
-  if set(clean_trained) != set(perturbed_trained) or not clean_trained:
-    raise errors.UserError(
-      "Both need the same categories, at least one; got"
-      f" {sorted(clean_trained)} and {sorted(perturbed_trained)}."
-    )
-  ratios = []
-  for name, accuracy in clean_trained.items():
-    a = arguments.fraction(f"clean_trained, {name}", accuracy)
-    b = arguments.fraction(
-      f"perturbed_trained, {name}", perturbed_trained[name]
-    )
-    if not b:
-      raise errors.UserError(
-        f"{name}: the accuracy after perturbed training is 0."
-      )
-    ratios.append(1 - (a - b) / b)
-  return float(np.mean(ratios))
-
-
 def _ordered(cells: Mapping[Cell, object]) -> list[Cell]:
   """Return the cells' keys in the paper's order, after checks."""
   if not arguments.mapping("cells", cells):

@@ -118,9 +118,7 @@ def _gram(features: np.ndarray) -> np.ndarray:
 
 
 def _centred(gram: np.ndarray) -> np.ndarray:
-  """Subtract the means of rows and columns of a Gram matrix, without its
-  diagonal.
-  """
+  """Subtract means of rows and columns, without the diagonal."""
   n = len(gram)
   of_rows = gram.sum(axis=0) / (n - 2)
   out = gram - of_rows - of_rows[:, None] + of_rows.sum() / (n - 1)

@@ -102,9 +102,7 @@ class Frames:
     return self.sets.video[self.sets.set_index]
 
   def hits(self) -> dict[str, np.ndarray]:
-    """Return bool `[A]` by metric, whose means are `acc_orig`, `acc_pmk` and
-    `drop`.
-    """
+    """Return bool `[A]` for `acc_orig`, `acc_pmk` and `drop`."""
     failure = pm_k.first_failure(self.correct, self.sets)
     near = failure > 0
     far = failure > K
@@ -126,9 +124,7 @@ class Frames:
     return _pairs(by_class, "class")
 
   def offset_scores(self) -> list[tuple[str, MetricValue]]:
-    """Return errors at each offset, and accuracy at each distance from a right
-    anchor.
-    """
+    """Return errors by offset, and accuracy by distance from a right anchor."""
     wrong = breakdowns.offset_errors(self.correct, self.sets)
     near = breakdowns.conditional(self.correct, self.sets)
     return [
@@ -145,9 +141,7 @@ class Frames:
   def value_scores(
     self, column: str, without: bool
   ) -> list[tuple[str, MetricValue]]:
-    """Return the accuracies of anchors by frame type or rate, if the data set
-    knows them all.
-    """
+    """Return accuracies by frame type or rate, if all are known."""
     values = self.predicted[column][self.sets.anchor].tolist()
     if not all(values):
       return []

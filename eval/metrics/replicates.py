@@ -119,9 +119,7 @@ class Replicates:
     return lo, hi
 
   def _ends(self, below: Any, above: Any) -> tuple[Any, Any]:
-    """Return interval ends around the bias-corrected value, widened to contain
-    the value.
-    """
+    """Return ends around the unbiased value, widened to contain the value."""
     middle = self.value - self.bias
     lo, hi = middle - below, middle + above
     return np.minimum(lo, self.value)[()], np.maximum(hi, self.value)[()]
@@ -147,9 +145,7 @@ class Replicates:
     return k + z + m, z
 
   def _is_known(self) -> np.ndarray:
-    """Return whether the value and enough draws are finite, of the shape of
-    `value`.
-    """
+    """Return whether the value and enough draws are finite."""
     return np.isfinite(self.value) & self.enough_draws
 
   @property
@@ -227,9 +223,7 @@ class Replicates:
     return np.concatenate([p for p in parts if p is not None], axis=-1)
 
   def like(self, joined: np.ndarray) -> Replicates:
-    """Split an array like `joined` into replicates of the same draws and
-    blocks.
-    """
+    """Split an array like `joined` into replicates of the same draws."""
     drawn = 1 + (0 if self.draws is None else self.draws.shape[-1])
     left = drawn + self.blocks
     draws = None if self.draws is None else joined[..., 1:drawn]

@@ -111,9 +111,7 @@ class Groups:
 
   @property
   def effective(self) -> float:
-    """The number of groups of equal size with the same information: Kish 1965,
-    section 11.7.
-    """
+    """The effective number of groups (Kish 1965, section 11.7)."""
     return float(
       self.counts.sum() ** 2 / (self.counts.astype(float) ** 2).sum()
     )
@@ -226,9 +224,7 @@ class Draws:
   def left_out(
     self, values: np.typing.ArrayLike, groups: np.typing.ArrayLike
   ) -> Replicates:
-    """Compute the means without the draws: it saves seconds and memory for each
-    cell.
-    """
+    """Compute means without draws, which saves seconds and memory."""
     return self.total_means([Totals.from_values(values, groups)], drawn=False)[
       0
     ]
@@ -302,9 +298,7 @@ class Draws:
   def _columns(
     self, totals: Sequence[Totals]
   ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return sums `[G, S]`, counts `[G, C]` and the count's column of each sum
-    `[S]`.
-    """
+    """Return sums `[G, S]`, counts `[G, C]`, and each sum's count `[S]`."""
     kinds = list({id(t.groups): t.groups for t in totals}.values())
     places = {id(g): self._places(g.ids) for g in kinds}
     column = {id(g): i for i, g in enumerate(kinds)}
@@ -347,9 +341,7 @@ class Draws:
     return order, starts
 
   def _weights(self) -> Iterator[np.ndarray]:
-    """Yield how often draws contain each group: float64 `[r, G]`, chunk by
-    chunk.
-    """
+    """Yield how often draws contain each group: float64 `[r, G]`."""
     streams = max(1, _AT_ONCE // (_STREAM * len(self.ids)))
     at_once = streams * _STREAM
     for start in range(0, self.resamples, at_once):

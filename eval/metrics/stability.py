@@ -55,9 +55,7 @@ def flip_probability(
 def flips(
   top1: np.typing.ArrayLike, noise: bool = False, difficulty: int = 1
 ) -> np.ndarray:
-  """Return whether each pair differs in its prediction: bool `[sequences,
-  pairs]`.
-  """
+  """Return whether each pair's predictions differ: `[sequences, pairs]`."""
   classes = _integers("top1", top1, 2)
   if classes.size and classes.min() < 0:
     raise errors.UserError(
@@ -111,9 +109,7 @@ def top5_distance(
 def top5_distances(
   ranked: np.typing.ArrayLike, noise: bool = False, difficulty: int = 1
 ) -> np.ndarray:
-  """Compute the top-5 distance of every pair: int64 `[sequences, pairs]`,
-  0..15.
-  """
+  """Compute the distance of every pair: int64 `[sequences, pairs]`, 0..15."""
   checked = _integers("ranked", ranked, 3)
   if checked.shape[2] < _TOP or checked.shape[2] and checked.min() < 0:
     raise errors.UserError(

@@ -1,8 +1,7 @@
-"""Readers: predictions of other programs and of earlier runs, as cells.
+"""Readers: predictions of other programs and of finished runs, as cells.
 
-One file of this folder for each format; it holds one subclass of `base.Reader`
-with an example, on which `tests/eval/readers/contract_test.py` runs. Nothing else
-names it.
+This folder has a file for each format: a subclass of `base.Reader` with an example,
+on which `tests/eval/readers/contract_test.py` runs. Nothing else names it.
 """
 
 from __future__ import annotations
@@ -23,14 +22,14 @@ _BASE = "base"
 
 
 def names() -> tuple[str, ...]:
-  """Names of all formats."""
+  """Return the names of all formats."""
   return tuple(
     m.name for m in pkgutil.iter_modules(__path__) if m.name != _BASE
   )
 
 
 def get(name: str) -> base.Reader:
-  """A format's reader; UserError with a suggestion for an unknown name."""
+  """Return a format's reader; UserError with a suggestion for an unknown name."""
   from eval.readers import base
 
   if name not in names():
@@ -41,16 +40,16 @@ def get(name: str) -> base.Reader:
 def choose(
   paths: Sequence[epath.Path], name: str, options: base.Options
 ) -> base.Reader:
-  """The reader of some files of one format.
+  """Return the reader of some files of one format.
 
   Args:
     paths: files and folders.
-    name: of the format; `auto` looks at the paths.
-    options: what else was said of them.
+    name: name of the format; `auto` finds it from the paths.
+    options: the user's options for the files.
 
   Raises:
-    UserError: files of no known format, or of several.
-    FileNotFoundError: a path that is not there.
+    UserError: files of an unknown format, or of several formats.
+    FileNotFoundError: a path does not exist.
   """
   for path in paths:
     if not path.exists():
@@ -58,13 +57,12 @@ def choose(
   if name != AUTO:
     return get(name)
   formats = {path: _format(path, options) for path in paths}
-  first, *others = paths
-  for other in others:
-    if formats[other] != formats[first]:
+  first = paths[0]
+  for path, format_name in formats.items():
+    if format_name != formats[first]:
       raise errors.UserError(
-        f"{first} is read as {formats[first]}, {other} as {formats[other]}."
-        " Score files of one format at a time; the folders that come of it are"
-        " workdirs, which can be scored together."
+        f"{first} is read as {formats[first]}, {path} as {format_name}. Score files"
+        " of one format at a time; the resulting workdirs can be scored together."
       )
   return get(formats[first])
 
@@ -74,19 +72,19 @@ def _format(path: epath.Path, options: base.Options) -> str:
 
   if scored_folder.is_table_alone(path):
     raise errors.UserError(
-      f"{path} is the table of workdirs that were scored, and holds no cells."
-      " Score those workdirs."
+      f"{path} holds the table of scored workdirs, and no cells. Score those"
+      " workdirs."
     )
   for name in names():
     if get(name).fits(path, options):
       return name
   if (path / "cells").is_dir():
     raise errors.UserError(
-      f"{path}: holds cells, but no config.json, which says of what they are."
-      " Run the same eval.main again, which writes it."
+      f"{path / 'config.json'}: missing, though there are cells. Run the same"
+      " eval.main again, which writes it."
     )
   kinds = "; ".join(f"{get(name).kind} ({name})" for name in names())
   raise errors.UserError(
-    f"{path} is of no known format. Expected one of: {kinds}. Each file of"
-    " eval/readers/ describes its format's layout."
+    f"{path}: unknown format. Expected one of: {kinds}. Each file of eval/readers/"
+    " describes its format's layout."
   )

@@ -1,4 +1,4 @@
-"""What every reader gives: a `Run`, the cells of some models."""
+"""The result of every reader: a `Run`, the cells of some models."""
 
 import abc
 import dataclasses
@@ -17,28 +17,29 @@ from eval.tasks import base
 from robust_tfds import errors
 
 Columns = Mapping[str, np.ndarray]
-# In the place of a data set's name where nobody named one.
+# The name of a data set that nobody named.
 UNNAMED = "unnamed"
-# Data sets of frames whose sets can be read from metadata alone.
+# Data sets whose anchor sets can be read from their metadata.
 FRAME_SETS = ("imagenet_vid_robust", "ytbb_robust")
 
 
 @dataclasses.dataclass(frozen=True)
 class Options:
-  """What is said of predictions besides their paths; None where nothing is.
+  """The user's options for reading predictions; None if not given.
 
   Attributes:
     dataset: its name in the table.
     baseline: a name in `eval/papers/baselines/`, `model:<label>`, or empty.
-    seed: in the table's column.
+    seed: the value of the table's column `seed`.
     truth: a COCO instances file.
-    rules: whose AP, `coco` or `voc`.
+    rules: the definition of AP, `coco` or `voc`.
     metadata: folder of a frame set's metadata.
-    subset: which of the data set's examples there are: a name, or a file of ids.
-    columns: what columns are called in the file, `top1=prediction,...`.
-    separator: of a CSV's values.
-    classes: a file of their names, one a line, in label order.
-    facts: a RUN of the same examples, whose facts of the data these have.
+    subset: the examples of the data set that were predicted: a name, or a file of
+      ids.
+    columns: names of columns in the file, `top1=prediction,...`.
+    separator: separator of a CSV's values.
+    classes: a file of class names, one per line, in label order.
+    facts: a RUN of the same examples, whose facts of the data these get.
   """
 
   dataset: str | None = None
@@ -54,27 +55,27 @@ class Options:
   facts: epath.Path | None = None
 
   @property
-  def of_frames(self) -> bool:
-    """Whether something is said that only sets of frames have."""
+  def has_frames(self) -> bool:
+    """Whether an option is given that only sets of frames have."""
     return self.metadata is not None or self.dataset in FRAME_SETS
 
   def check(self, accepted: Sequence[str], kind: str) -> None:
-    """UserError where something is said that means nothing here.
+    """Refuse options that have no meaning for a reader.
 
     Args:
-      accepted: the attributes that mean something.
+      accepted: the options that have a meaning.
       kind: what is read, in words.
     """
     for field in dataclasses.fields(self):
       value = getattr(self, field.name)
       if value is not None and field.name not in accepted:
         raise errors.UserError(
-          f"--{field.name}={value} means nothing for {kind}; it takes"
-          f" {', '.join(f'--{name}' for name in accepted) or 'no such flag'}."
+          f"--{field.name}={value} has no meaning for {kind}, which takes"
+          f" {', '.join(f'--{name}' for name in accepted) or 'no flag'}."
         )
     if self.seed is not None and self.seed < 0:
       raise errors.UserError(
-        f"--seed={self.seed}: expected a whole number from 0."
+        f"--seed={self.seed}: expected a whole number, at least 0."
       )
     if self.dataset is not None:
       with errors.prefixed("--dataset"):
@@ -102,19 +103,19 @@ class Run:
   """The cells of some models: of a run, or of predictions that were scored.
 
   Attributes:
-    config: the settings, as of a run; `data.name` has commas between several
+    config: the settings, as a run has them; `data.name` has commas between several
       data sets.
-    cells: by data set, then by model, then in the order of the conditions.
-    columns: gives the columns of a cell.
-    truth: the ground truth, where the task needs one.
-    class_names: in label order; may be empty.
+    cells: the cells, by data set, model and condition.
+    columns: returns the columns of a cell.
+    truth: the ground truth, if the task needs one.
+    class_names: names of classes in label order; may be empty.
     model_names: label -> the model's name in `models`; may be empty.
-    notes: where the cells are from, for the foot of every report.
-    home: gives the workdir that a cell lies in; None of files.
-    name: of its folder, with as much of the path as tells it from the other runs
-      beside it; empty where it stands alone.
-    folders: where its cells lie; several of shards, none of files.
-    stated: fact of the data -> what a table of another program says of it.
+    notes: sources of the cells in words, for the foot of every report.
+    home: returns the workdir of a cell; None for other files.
+    name: name of its folder, with enough of the path to be unique among several
+      runs; empty for a single run.
+    folders: folders of its cells: several for shards, none for other files.
+    stated: fact of the data -> values that another program's table has for it.
   """
 
   config: ml_collections.ConfigDict
@@ -131,22 +132,22 @@ class Run:
 
   @property
   def task_name(self) -> str:
-    """Name of its task."""
+    """The name of its task."""
     return str(self.config.task)
 
   @property
   def datasets(self) -> list[str]:
-    """Names of the data sets, in the order of the cells."""
+    """The names of the data sets, in the order of the cells."""
     return list(dict.fromkeys(c.dataset for c in self.cells))
 
   def labels(self, dataset: str = "") -> list[str]:
-    """Labels of the models that have cells of a data set; default: of any."""
+    """Return the labels of models with cells of a data set, or of any."""
     cells = self.cells_of(dataset) if dataset else self.cells
     return list(dict.fromkeys(c.model for c in cells))
 
   @property
   def trained(self) -> list[str]:
-    """Labels of the models that the run itself trained."""
+    """The labels of the models that the run itself trained."""
     models = workdir.models_of(self.config)
     return [
       label
@@ -155,7 +156,7 @@ class Run:
     ]
 
   def cells_of(self, dataset: str, model: str = "") -> list[Cell]:
-    """The cells of a data set, of one model or of all of them."""
+    """Return the cells of a data set, of one model or of all."""
     return [
       c
       for c in self.cells
@@ -163,16 +164,16 @@ class Run:
     ]
 
   def settings(self, dataset: str) -> ml_collections.ConfigDict:
-    """The config over one of the data sets; may be changed."""
+    """Return the config for one of the data sets; it may be changed."""
     config = self.config.copy_and_resolve_references().unlock()
     config.data.name = dataset
     return config
 
   def task(self, dataset: str, baseline: str | None = None) -> base.Task:
-    """The task over one of the data sets.
+    """Return the task for one of the data sets.
 
     Args:
-      baseline: what normalises; None: what the config says.
+      baseline: the baseline that normalises; None takes the config's.
     """
     config = self.settings(dataset)
     if baseline is not None:
@@ -180,7 +181,7 @@ class Run:
     return tasks.bind(config)
 
   def rows(self) -> list[table.Row]:
-    """The whole table, recomputed from the predictions.
+    """Recompute the whole table from the predictions.
 
     Raises:
       UserError: see `score`.
@@ -189,11 +190,11 @@ class Run:
     return [row for of_dataset in scored for row in of_dataset.rows]
 
   def score(self, dataset: str) -> tuple[base.Task, base.RunScores]:
-    """The task over one of the data sets, and what it says of the cells.
+    """Return the task for one of the data sets, and its scores of the cells.
 
     Raises:
-      UserError: a baseline that is none of the models, or cells that the task
-        cannot score.
+      UserError: the baseline is none of the models, or the task cannot score the
+        cells.
     """
     task = self.task(dataset)
     task.check_baseline(self.labels(dataset))
@@ -202,12 +203,12 @@ class Run:
 
 
 class Reader(abc.ABC):
-  """One format.
+  """A reader of one format.
 
   Class attributes:
     kind: what it reads, in words.
-    options: names of the options that mean something for it.
-    stored: whether the cells lie in workdirs already.
+    options: names of the options that have a meaning for it.
+    stored: whether the cells are in workdirs already.
     has_paper_tables: whether the detection paper's tables follow from it.
     example: a small input; None only if its files are no texts.
   """
@@ -220,25 +221,25 @@ class Reader(abc.ABC):
 
   @abc.abstractmethod
   def fits(self, path: epath.Path, options: Options) -> bool:
-    """Whether a file or folder looks like this format."""
+    """Return whether a file or folder looks like this format."""
 
   @abc.abstractmethod
   def read(self, paths: Sequence[epath.Path], options: Options) -> Run:
-    """The cells of some files, their models side by side.
+    """Return the cells of some files, with their models side by side.
 
     Raises:
-      UserError: broken files, or a model in two of them; says which.
+      UserError: broken files, or a model in two of them; the message names them.
     """
 
 
 def config(
   task: str, cells: Sequence[Cell], *, baseline: str = "", **data: Any
 ) -> ml_collections.ConfigDict:
-  """The settings of cells that no run of ours made.
+  """Return settings for cells that another program made.
 
   Args:
-    cells: of the models, at least one.
-    baseline: what numbers are normalised by.
+    cells: the cells, at least one.
+    baseline: the baseline that normalises.
     **data: further settings of `data`.
   """
   listed = dict.fromkeys(c.name for c in cells if c.name)
@@ -247,7 +248,7 @@ def config(
       "task": task,
       "seed": cells[0].seed,
       "baseline": baseline,
-      # Labels alone: the models themselves are not at hand.
+      # Only labels: the models themselves are not here.
       "models": tuple(dict.fromkeys(c.model for c in cells)),
       "data": {
         "name": ",".join(dict.fromkeys(c.dataset for c in cells)),
@@ -260,17 +261,17 @@ def config(
 
 
 def check_labels(labels_of: Mapping[epath.Path, Sequence[str]]) -> None:
-  """UserError where two files have a model of one label; names both files.
+  """Refuse two files with a model of the same label; the message names both.
 
-  Labels name folders too: one that cannot, or two that share one, are refused.
+  Labels that cannot name folders, or that share one, are refused as well.
   """
   home: dict[str, epath.Path] = {}
   for path, labels in labels_of.items():
     for label in labels:
       if label in home:
         raise errors.UserError(
-          f"The model {label!r} is in {home[label]} and in {path}. Give each a"
-          " label of its own, so that their rows can be told apart."
+          f"The model {label!r} is in {home[label]} and in {path}. Give each model a"
+          " different label."
         )
       home[label] = path
     with errors.prefixed(path):

@@ -1,22 +1,22 @@
-"""COCO results lists of any program, a folder a model, one file a cell.
+"""COCO results lists of any program: one folder per model, one file per cell.
 
 A folder holds `clean.json` and `<corruption>_<severity>.json`, each a COCO
 results list (image_id, category_id, score, bbox and/or segmentation); its name is
-the model's label. A list alone is of the clean pictures. The ground truth is a COCO
+the model's label. A single list is of the clean pictures. The ground truth is a COCO
 instances file, or `truth.json` of a workdir.
 
-`image_id` is an image's id. Where it is a text, or `file_name` stands in its place,
-it is the image's `file_name`, its last part, or that without the extension; so is a
-number, where no such number is an id.
+`image_id` is an image's id. A text, or `file_name` in its place, is the image's
+`file_name`, its last part, or that without the extension. So is a number if it is
+the id of no image.
 
-A list may hold detections of fewer images than the ground truth has: there is
-none on the others. Nothing detected at all is the list `[]`. Files of other names
-are refused; a condition without a file leaves the means over it empty. Scores are
-any finite numbers; of each image and category the best 100 count, as in COCO.
+Images without detections may be missing from a list; `[]` means no detections at
+all. Files with other names are refused. Means over a condition without a file are
+empty. Scores are any finite numbers; the best 100 of each image and category count,
+as in COCO.
 
-Where the ground truth's images name their sets (`group_id`, `frame`, `reviewed`:
-`robust_tfds.building.frame_boxes.truth`), `clean.json` holds the detections of
-frames, and is scored by pm-k.
+If the ground truth's images name their anchor sets (`group_id`, `frame`,
+`reviewed`: `robust_tfds.building.frame_boxes.truth`), `clean.json` holds the
+detections of frames, and is scored by pm-k.
 """
 
 import collections
@@ -40,12 +40,12 @@ from robust_tfds.storage import paths as paths_lib
 
 RULES = ("coco", "voc")
 _FRAMES = "frame_detection"
-_SHARES_PX = 1.5  # boxes that all end here are shares of their pictures
-_OUTSIDE_PX = 2.0  # boxes that reach out no more lie in their pictures
+_SHARES_PX = 1.5  # boxes that all end below this are shares of their pictures
+_OUTSIDE_PX = 2.0  # boxes may reach this far out of their pictures
 
 
 class CocoReader(base.Reader):
-  """Folders of the layout above."""
+  """Reader of folders of COCO results lists."""
 
   kind = "a folder of COCO results lists"
   options = ("dataset", "truth", "rules", "seed", "subset")
@@ -64,7 +64,7 @@ class CocoReader(base.Reader):
   )
 
   def fits(self, path: epath.Path, options: base.Options) -> bool:
-    """A results list, or folders of JSON files that are no workdir."""
+    """Return whether it is a results list, or a folder of them."""
     if path.is_file() and path.suffix == ".json":
       with path.open("rb") as file:
         return bool(file.read(64).lstrip().startswith(b"["))
@@ -77,10 +77,10 @@ class CocoReader(base.Reader):
   def read(
     self, paths: Sequence[epath.Path], options: base.Options
   ) -> base.Run:
-    """The cells of all folders; a file is read when its columns are asked for.
+    """Return the cells of all folders; a file is read when its columns are needed.
 
     Raises:
-      UserError: no ground truth, two folders of one name, or see `files`.
+      UserError: no ground truth, two folders of the same name, or see `files`.
     """
     options.check(self.options, self.kind)
     dataset = options.dataset or base.UNNAMED
@@ -88,8 +88,8 @@ class CocoReader(base.Reader):
       raise errors.unknown_error("rules", options.rules, RULES)
     if options.truth is None:
       raise errors.UserError(
-        f"{paths[0]}: detections are scored with their ground truth: name a COCO"
-        " instances file by --truth."
+        f"--truth: missing. The detections of {paths[0]} are scored with their ground"
+        " truth: name a COCO instances file."
       )
     truth = _truth(options.truth)
     task = _FRAMES if "group_id" in truth["images"][0] else "detection"
@@ -111,15 +111,17 @@ class CocoReader(base.Reader):
       columns=lambda cell: columns(place[cell], truth),
       truth=truth,
       class_names=[c["name"] for c in truth["categories"]],
-      notes=[f"scored from results lists in {_listed(paths)}"],
+      notes=[f"scored from results lists in {_names(paths)}"],
     )
 
 
 def files(folder: epath.Path) -> dict[conditions.Condition, epath.Path]:
-  """The files of a folder in paper order, clean first; a list alone is clean.
+  """Return the files of a folder in paper order, clean first.
+
+  A single list is of the clean pictures.
 
   Raises:
-    UserError: no folder, no clean.json, or a file that is named after no
+    UserError: no folder, no clean.json, or a file that is not named after a
       condition.
   """
   order = conditions.PICTURES.conditions()
@@ -127,7 +129,7 @@ def files(folder: epath.Path) -> dict[conditions.Condition, epath.Path]:
     return {conditions.Condition(): folder}
   if not folder.is_dir():
     raise errors.UserError(
-      f"{folder} is no folder of COCO results lists, one a cell."
+      f"{folder} is not a folder of COCO results lists, one per cell."
     )
   by_condition = {
     _condition(folder / name): folder / name
@@ -136,40 +138,44 @@ def files(folder: epath.Path) -> dict[conditions.Condition, epath.Path]:
   }
   if conditions.Condition() not in by_condition:
     raise errors.UserError(
-      f"{folder} holds no clean.json: rPC is relative to the clean performance."
+      f"{folder / 'clean.json'}: missing. rPC is relative to the clean performance."
     )
   return dict(sorted(by_condition.items(), key=lambda i: order.index(i[0])))
 
 
 def columns(file: epath.Path, truth: Mapping[str, Any]) -> base.Columns:
-  """A file's detections, see `eval/tasks/detections/result_lists.py`.
+  """Return a file's detections, see `eval/tasks/detections/result_lists.py`.
 
   Raises:
-    UserError: no results list, or one that does not fit; names the file.
+    UserError: no results list, or not one of the ground truth's images; the
+      message names the file.
   """
   try:
-    found = result_lists.columns(_joined(reading.json_file(file), truth), truth)
-    _check_form(found, truth)
-    return found
+    results = _add_image_ids(reading.json_file(file), truth)
+    detections = result_lists.columns(results, truth)
+    _check_box_form(detections, truth)
+    return detections
   except errors.UserError as e:
     if str(e).startswith(str(file)):
       raise
     raise errors.UserError(f"{file}: {e}") from e
 
 
-def _check_form(found: base.Columns, truth: Mapping[str, Any]) -> None:
-  """Refuses boxes that are shares of their pictures, or (x1, y1, x2, y2).
+def _check_box_form(detections: base.Columns, truth: Mapping[str, Any]) -> None:
+  """Refuse boxes that are shares of their pictures, or (x1, y1, x2, y2).
 
-  These lie in their pictures, and most reach out if taken for x, y, w, h.
+  The latter lie in their pictures, and most would not as (x, y, w, h).
   """
-  box = found.get("bbox", np.zeros((0, 4)))
+  box = detections.get("bbox", np.zeros((0, 4)))
   if not len(box):
     return
   sizes = {
     i["id"]: (i.get("width") or np.inf, i.get("height") or np.inf)
     for i in truth["images"]
   }
-  most = np.array([sizes[i] for i in found["image_id"].tolist()]) + _OUTSIDE_PX
+  most = (
+    np.array([sizes[i] for i in detections["image_id"].tolist()]) + _OUTSIDE_PX
+  )
   start, last = box[:, :2], box[:, 2:]
   ends = start + last
   if 0 < ends.max() <= _SHARES_PX:
@@ -185,11 +191,11 @@ def _check_form(found: base.Columns, truth: Mapping[str, Any]) -> None:
     )
 
 
-def _joined(results: Any, truth: Mapping[str, Any]) -> Any:
-  """Return the list with ids in place of the pictures' names.
+def _add_image_ids(results: Any, truth: Mapping[str, Any]) -> Any:
+  """Replace images' names in a results list by their ids.
 
   Raises:
-    UserError: a name that no picture has, or several.
+    UserError: no image has a name, or several have.
   """
   if not isinstance(results, list):
     return results
@@ -200,21 +206,21 @@ def _joined(results: Any, truth: Mapping[str, Any]) -> Any:
     number = [int(path.stem)] if path.stem.isdecimal() else []
     for name in {str(path), path.name, path.stem, *number}:
       named[name].append(image["id"])
-  mixed = not known.isdisjoint(named)  # numbers may be ids or names
+  ambiguous = not known.isdisjoint(named)  # numbers may be ids or names
 
-  def with_id(row: Any) -> Any:
+  def add_id(row: Any) -> Any:
     name = row.get("image_id", row.get("file_name"))
-    number = type(name) is int and name in named and not mixed
+    number = type(name) is int and name in named and not ambiguous
     if not isinstance(name, str) and not number:
       return row
     if len(ids := named.get(name, [])) != 1:
       raise errors.UserError(
-        f"image {name!r}: {len(ids)} images of the ground truth are called so,"
-        " expected one: by its id, its file_name or that without the extension."
+        f"image {name!r}: got {len(ids)} images of the ground truth with this name,"
+        " expected one, by its id, its file_name or that without the extension."
       )
     return {**row, "image_id": ids[0]}
 
-  return [with_id(r) if isinstance(r, Mapping) else r for r in results]
+  return [add_id(r) if isinstance(r, Mapping) else r for r in results]
 
 
 def _cell(
@@ -237,13 +243,13 @@ def _condition(file: epath.Path) -> conditions.Condition:
     return conditions.PICTURES.parse(file.stem)
   except errors.UserError as e:
     raise errors.UserError(
-      f"{file} is named after no condition: clean.json or"
-      f" <corruption>_<severity>.json expected, e.g. fog_3.json. {e}"
+      f"{file} is not named after a condition: expected clean.json or"
+      f" <corruption>_<severity>.json, e.g. fog_3.json. {e}"
     ) from e
 
 
 def _truth(file: epath.Path) -> dict[str, Any]:
-  """A COCO instances file, checked."""
+  """Return the content of a COCO instances file, after checks."""
   truth = reading.json_file(file)
   with errors.prefixed(file):
     checks.check_masks(checks.ground_truth(truth))
@@ -258,5 +264,5 @@ def _truth(file: epath.Path) -> dict[str, Any]:
   return truth
 
 
-def _listed(paths: Sequence[epath.Path]) -> str:
+def _names(paths: Sequence[epath.Path]) -> str:
   return ", ".join(paths_lib.resolved(p).name for p in paths)

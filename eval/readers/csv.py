@@ -10,18 +10,16 @@ CSV with a header, NPZ with one array per column, or Parquet:
   top1        int, the predicted class
   top2..top5  int, optional, best first: they give the top-5 error
 
-A condition has a prediction of every example or is left out as a whole, its rows
-or their `top1`: what needs it is empty in the table then. Other columns are not
-read, and named; but `codec`, `edition`, `geometry` and `draws` of a table of
-`corrupt_folder --manifest`, which `--facts` holds against the run's. Columns of
-other names are said by `--columns=top1=prediction`; a CSV's values (`.csv`, `.tsv`)
-stand between `,` `;` tab or `|`. Classes may be names
-(`eval/tasks/parts/class_names.py`).
+A condition has a prediction for every example, or none: its rows, or their `top1`,
+are left out, and numbers that need it are empty. `codec`, `edition`, `geometry` and
+`draws`, which `corrupt_folder --manifest` writes, are compared with the run of
+`--facts`; other columns are named and not read. `--columns=top1=prediction` renames
+columns. Values of a CSV (`.csv`, `.tsv`) are separated by `,` `;` tab or `|`.
+Classes may be names (`eval/tasks/parts/class_names.py`).
 """
 
 import dataclasses
 import re
-import unicodedata
 from collections.abc import Mapping, Sequence
 
 import numpy as np
@@ -40,17 +38,17 @@ from robust_tfds.reading.column_files import ColumnFile
 
 REQUIRED = ("corruption", "severity", "example_id", "label", "top1")
 RANKS = ("top1", "top2", "top3", "top4", "top5")
-# Of the data, which tables of `corrupt_folder --manifest` say.
+# Columns of `corrupt_folder --manifest` that are facts of the data.
 _FACTS = ("codec", "edition", "geometry", "draws")
-_LISTED = 10  # names of a list that a note shows
-_LEAST = 10  # predictions, before a shift of their classes is said
+_LISTED = 10  # a note shows this many names of a list
+_LEAST = 10  # a note on a shift of classes needs this many predictions
 
 Columns = base.Columns
 _Rows = dict[tuple[str, Condition], np.ndarray]  # (model, condition) -> rows
 
 
 class CsvReader(base.Reader):
-  """Files of the schema above."""
+  """Reader of files of classifications."""
 
   kind = "a file of classifications"
   options = (
@@ -72,13 +70,13 @@ class CsvReader(base.Reader):
   )
 
   def fits(self, path: epath.Path, options: base.Options) -> bool:
-    """Tables, unless something is said of them that only frames have."""
-    return path.suffix in column_files.suffixes() and not options.of_frames
+    """Return whether it is a table, and no option is of sets of frames."""
+    return path.suffix in column_files.suffixes() and not options.has_frames
 
   def read(
     self, paths: Sequence[epath.Path], options: base.Options
   ) -> base.Run:
-    """The cells of all files; see `columns` and `cells` for refusals."""
+    """Return the cells of all files; see `open_file` and `cells` for refusals."""
     options.check(self.options, self.kind)
     dataset = options.dataset or base.UNNAMED
     example_checks.check_kind(dataset, tasks.get("classification").set_kind)
@@ -95,17 +93,17 @@ class CsvReader(base.Reader):
         dataset, options.classes, written, _is_of_folders(file)
       )
       file = _numbered(file, classes)
-      by_cell, unasked = _asked(file)
+      by_cell, left_out = _rows_by_cell(file)
       of_file = cells(file, by_cell, dataset, options.seed or 0)
       if of_cells:
-        _check_same(paths[0], of_cells, path, of_file)
+        _check_same_examples(paths[0], of_cells, path, of_file)
       of_cells |= of_file
       for name in _FACTS:
         if name in file.columns:
           stated[name] = [*stated.get(name, ()), *file.texts(name).values]
-      seen = classes.names if options.classes is None else ()
-      notes += [*_seen(file, seen), *_counted_otherwise(file)]
-      notes += [*unasked, *unread(file)]
+      found = classes.names if options.classes is None else ()
+      notes += [*_guesses(file, found), *_shift_notes(file)]
+      notes += [*left_out, *unread(file)]
     baseline = options.baseline
     if baseline is None:
       baseline = baselines.default(dataset)
@@ -121,7 +119,7 @@ class CsvReader(base.Reader):
 
 
 def _is_of_folders(file: ColumnFile) -> bool:
-  """Whether every label is the first folder of its example's id."""
+  """Return whether every label is the first folder of its example's id."""
   ids, labels = file.texts("example_id"), file.texts("label")
   first = np.array([i.rpartition("/")[0].partition("/")[0] for i in ids.values])
   label = np.array([value.strip() for value in labels.values])
@@ -129,77 +127,80 @@ def _is_of_folders(file: ColumnFile) -> bool:
 
 
 def _numbered(file: ColumnFile, classes: class_names.Classes) -> ColumnFile:
-  """The same with numbers for classes; UserError where a rank is left out."""
+  """Return the file with numbers for classes; UserError if a rank is missing."""
   ranks = [r for r in RANKS if r in file.columns]
   if ranks != list(RANKS[: len(ranks)]):
     raise errors.UserError(
-      f"{file.path} has the columns {', '.join(ranks)}: give all ranks from top1"
-      f" to {ranks[-1]}, or top1 alone."
+      f"{file.path}: got the columns {', '.join(ranks)}, expected all ranks from"
+      f" top1 to {ranks[-1]}, or only top1."
     )
   numbers = {n: classes.column(file, n, n in ranks) for n in ("label", *ranks)}
   return dataclasses.replace(file, columns={**file.columns, **numbers})
 
 
-def _seen(file: ColumnFile, names: Sequence[str]) -> list[str]:
-  """What was seen of a file that nobody said, for the foot of reports."""
-  seen = []
+def _guesses(file: ColumnFile, names: Sequence[str]) -> list[str]:
+  """Return notes on what was guessed of a file: its separator, its classes."""
+  notes = []
   if file.separator not in ("", ","):
-    seen.append(f"values of {file.path.name} are separated by {file.separator}")
-  if names:
-    seen.append(
-      f"classes of {file.path.name}: {len(names)} names, numbered from 0:"
-      f" {_listed(names)}"
+    notes.append(
+      f"values of {file.path.name} are separated by {file.separator}"
     )
-  return seen
+  if names:
+    notes.append(
+      f"classes of {file.path.name}: {len(names)} names, numbered from 0:"
+      f" {_shortened(names)}"
+    )
+  return notes
 
 
-def _counted_otherwise(file: ColumnFile) -> list[str]:
-  """Return a note where most predictions are right if one is added or taken away."""
+def _shift_notes(file: ColumnFile) -> list[str]:
+  """Return a note if most predictions are right once 1 is added or subtracted."""
   given = file.numbers("top1") != class_names.EMPTY
   top1, label = (file.numbers(name)[given] for name in ("top1", "label"))
   right = int((top1 == label).sum())
-  for by, words in ((1, "less 1"), (-1, "plus 1")):
-    count = int((top1 - label == by).sum())
-    # All classes are others then, so that some are of no label.
-    others = count and (top1.max() - label.max()) * by > 0
-    if others and 2 * count >= len(top1) and count >= max(_LEAST, 4 * right):
+  for shift, words in ((1, "minus 1"), (-1, "plus 1")):
+    count = int((top1 - label == shift).sum())
+    # All classes are shifted, so the largest differ too.
+    shifted = count and (top1.max() - label.max()) * shift > 0
+    if shifted and 2 * count >= len(top1) and count >= max(_LEAST, 4 * right):
       return [
-        f"predictions of {file.path.name} that are right: {right:,} of"
-        f" {len(top1):,}, and {count:,} if top1 is taken {words}. Are its classes"
-        " counted from another number than the labels'?"
+        f"{right:,} of {len(top1):,} predictions of {file.path.name} are right, and"
+        f" {count:,} would be with top1 {words}. Does top1 count its classes from"
+        " another number than label?"
       ]
   return []
 
 
-def _listed(names: Sequence[str]) -> str:
+def _shortened(names: Sequence[str]) -> str:
   return ", ".join(names[:_LISTED]) + ", ..." * (len(names) > _LISTED)
 
 
-def _asked(file: ColumnFile) -> tuple[_Rows, list[str]]:
-  """The rows of the conditions that have predictions, and a note on the others.
+def _rows_by_cell(file: ColumnFile) -> tuple[_Rows, list[str]]:
+  """Return the rows of conditions with predictions, and a note on the others.
 
   Raises:
-    UserError: a rank is empty in a condition that has others, or all are.
+    UserError: a rank is empty in a condition that has predictions, or all ranks
+      are.
   """
-  by_cell = _rows_of_cells(file)
+  by_cell = _all_rows_by_cell(file)
   empty = _ranks(file) == class_names.EMPTY
-  unasked = [k for k, rows in by_cell.items() if empty[0, rows].all()]
-  lacking = empty.any(axis=0)
-  if len(unasked) < len(by_cell):
-    for key in unasked:
-      lacking[by_cell.pop(key)] = False
-  if lacking.any():
-    row = int(np.argmax(lacking))
+  left_out = [k for k, rows in by_cell.items() if empty[0, rows].all()]
+  missing = empty.any(axis=0)
+  if len(left_out) < len(by_cell):
+    for key in left_out:
+      missing[by_cell.pop(key)] = False
+  if missing.any():
+    row = int(np.argmax(missing))
     raise errors.UserError(
-      f"{file.path}: {lacking.sum():,} of {len(file):,} predictions are empty,"
+      f"{file.path}: {missing.sum():,} of {len(file):,} predictions are empty,"
       f" the first in column {RANKS[int(np.argmax(empty[:, row]))]!r}, row"
       f" {row + 1} ({file.texts('example_id').text(row)!r}, {_place(file, row)})."
-      " Fill them in; whole conditions alone may be left empty."
+      " Fill them in; only whole conditions may be left empty."
     )
-  if not unasked:
+  if not left_out:
     return by_cell, []
-  listed = _listed([f"{model} {at.config}" for model, at in unasked])
-  note = f"{len(unasked)} conditions of {file.path.name} have no predictions"
+  listed = _shortened([f"{model} {at.config}" for model, at in left_out])
+  note = f"{len(left_out)} conditions of {file.path.name} have no predictions"
   return by_cell, [f"{note}: {listed}"]
 
 
@@ -207,27 +208,29 @@ def open_file(
   path: epath.Path,
   options: base.Options,
   required: Sequence[str],
-  others: Sequence[str] = (),
+  optional: Sequence[str] = (),
 ) -> ColumnFile:
-  """A file of predictions; without a column `model` its name is the model's.
+  """Open a file of predictions.
+
+  Without a column `model` the model is named after the file.
 
   Args:
-    options: what else is said of the file.
+    options: the user's options for the file.
     required: columns that it must have.
-    others: columns that it may have, beside `model`.
+    optional: columns that it may have, besides `model`.
 
   Raises:
-    UserError: see `column_files.column_file`; an example or a model that is
-      empty; a column whose name is nearly one of the schema.
+    UserError: see `column_files.column_file`; an empty example id or model; a
+      column whose name is nearly one of the schema.
   """
-  known = {_letters(name): name for name in (*required, "model", *others)}
-  said = _said(options.columns or "", [*known.values()])
+  known = {_letters(name): name for name in (*required, "model", *optional)}
+  renamed = _renamed_columns(options.columns or "", [*known.values()])
   file = column_files.column_file(
     path,
     required=required,
     optional=[*known.values(), *_FACTS],
     separator=options.separator or "",
-    renamed=said,
+    renamed=renamed,
   )
   for name, needs in (
     ("example_id", "every example needs an id"),
@@ -237,11 +240,11 @@ def open_file(
     row = file.texts(name).first(lambda v: not v.strip()) if column else None
     if row is not None:
       raise errors.UserError(
-        f"{file.path}: column {name!r}, row {row + 1} is empty; {needs}."
+        f"{file.path}: column {name!r}, row {row + 1}: empty; {needs}."
       )
-  for name in set(file.header) - set(said.values()):
+  for name in set(file.header) - set(renamed.values()):
     near = known.get(_letters(name), name)
-    if near not in (name, *said):
+    if near not in (name, *renamed):
       raise errors.UserError(
         f"{path}: unknown column {name!r}. Did you mean {near!r}?"
       )
@@ -251,30 +254,29 @@ def open_file(
   return dataclasses.replace(file, columns={**file.columns, "model": model})
 
 
-def _said(columns: str, known: Sequence[str]) -> dict[str, str]:
-  """Column -> its name in the file, of `--columns`.
+def _renamed_columns(columns: str, schema: Sequence[str]) -> dict[str, str]:
+  """Return column -> its name in the file, from `--columns`.
 
   Raises:
-    UserError: not OURS=THEIRS, a name of ours that is none, or one that stands
-      twice.
+    UserError: not OURS=THEIRS, an unknown column, or a repeated name.
   """
   pairs = [pair.partition("=") for pair in columns.split(",") if columns]
-  said = {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
-  if len(said) < len(pairs) or not all((*said, *said.values())):
+  renamed = {ours.strip(): theirs.strip() for ours, _, theirs in pairs}
+  if len(renamed) < len(pairs) or not all((*renamed, *renamed.values())):
     raise errors.UserError(
       f"--columns={columns}: expected a column's name here and its name in the"
       " file, each once, e.g. top1=prediction,label=truth."
     )
-  names = {name: name for name in known} | said
-  for ours, theirs in said.items():
-    if ours not in known:
-      raise errors.unknown_error("column of --columns", ours, known)
+  names = {name: name for name in schema} | renamed
+  for ours, theirs in renamed.items():
+    if ours not in schema:
+      raise errors.unknown_error("column of --columns", ours, schema)
     if [*names.values()].count(theirs) > 1:
       raise errors.UserError(
-        f"--columns: the column {theirs!r} would be {ours!r} and another column,"
-        " too. Say what each is."
+        f"--columns: the file's column {theirs!r} is given to {ours!r} and to"
+        " another column. Name each column's own."
       )
-  return said
+  return renamed
 
 
 def _letters(name: str) -> str:
@@ -282,7 +284,7 @@ def _letters(name: str) -> str:
 
 
 def unread(file: ColumnFile) -> list[str]:
-  """Names the columns that were not read, for the foot of reports."""
+  """Return a note that names the columns that were not read."""
   read = file.names.values()
   names = [name for name in file.header if name and name not in read]
   if not names:
@@ -291,7 +293,7 @@ def unread(file: ColumnFile) -> list[str]:
 
 
 def models(file: ColumnFile) -> list[str]:
-  """Labels of a file's models, in the order of their first rows."""
+  """Return the labels of a file's models, in the order of their first rows."""
   column = file.texts("model")
   codes, first = np.unique(column.codes, return_index=True)
   return [column.values[c] for c in codes[np.argsort(first)]]
@@ -300,15 +302,15 @@ def models(file: ColumnFile) -> list[str]:
 def cells(
   file: ColumnFile, by_cell: _Rows, dataset: str, seed: int
 ) -> dict[Cell, dict[str, np.ndarray]]:
-  """A file's cells with the columns that a classification's cells have.
+  """Return a file's cells with the columns of a classification.
 
   Args:
-    file: of predictions, whose classes are numbers.
+    file: a file of predictions, with numbers for classes.
     by_cell: its rows.
 
   Raises:
-    UserError: a class that is ranked twice, an example twice in a cell, without a
-      prediction in one, or with several labels.
+    UserError: a class has two ranks, or an example has two predictions in a cell,
+      none in one, or several labels.
   """
   _check_ranks(file)
   _check_examples(file, by_cell)
@@ -329,43 +331,44 @@ def cells(
 
 
 def _ranks(file: ColumnFile) -> np.ndarray:
-  """Predictions of a row, best first: int64 `[K, N]`."""
+  """Return the predictions of each row, best first: int64 `[K, N]`."""
   return np.stack([file.numbers(r) for r in RANKS if r in file.columns])
 
 
 def _check_ranks(file: ColumnFile) -> None:
-  """Refuses a class that is ranked twice; names the row."""
+  """Refuse a class with two ranks; the message names the row."""
   ranks = _ranks(file)
   for i in range(1, len(ranks)):
     same = (ranks[:i] == ranks[i]) & (ranks[i] != class_names.EMPTY)
     if same.any():
       row = int(np.argmax(same.any(axis=0)))
-      other = RANKS[int(np.argmax(same[:, row]))]
+      first = RANKS[int(np.argmax(same[:, row]))]
       raise errors.UserError(
-        f"{_at(file, row)}: the class {ranks[i, row]} is both {other} and"
-        f" {RANKS[i]}; each rank needs another class."
+        f"{_row_text(file, row)}: the class {ranks[i, row]} is both {first} and"
+        f" {RANKS[i]}; expected a different class for each rank."
       )
 
 
 def _check_labels(file: ColumnFile) -> None:
-  """Refuses an example with several labels; names both rows."""
+  """Refuse an example with several labels; the message names both rows."""
   codes, label = file.texts("example_id").codes, file.numbers("label")
   _, first = np.unique(codes, return_index=True)
   differ = label != label[first[codes]]
   if differ.any():
     row = int(np.argmax(differ))
-    other = int(first[codes[row]])
+    before = int(first[codes[row]])
     raise errors.UserError(
-      f"{_at(file, row)}: label {label[row]}, but {label[other]} in row"
-      f" {other + 1}. An example has one true class in every condition and model."
+      f"{_row_text(file, row)}: label {label[row]}, but {label[before]} in row"
+      f" {before + 1}. Expected one true class for an example, in every condition"
+      " and for every model."
     )
 
 
-def _rows_of_cells(file: ColumnFile) -> _Rows:
-  """(model, condition) -> its rows; models by first row, conditions in order.
+def _all_rows_by_cell(file: ColumnFile) -> _Rows:
+  """Return (model, condition) -> rows; models by first row, conditions in order.
 
   Raises:
-    UserError: an unknown corruption, or a severity that is none; names the row.
+    UserError: an unknown corruption or severity; the message names the row.
   """
   columns = [file.texts(n) for n in ("model", "corruption", "severity")]
   key = np.ravel_multi_index(
@@ -401,18 +404,18 @@ def _condition(file: ColumnFile, row: int) -> Condition:
     return conditions.PICTURES.condition(name, number)
   except errors.UserError as e:
     raise errors.UserError(
-      f"{_at(file, row)}, corruption {name!r} with severity {number}: {e}"
+      f"{_row_text(file, row)}, corruption {name!r} with severity {number}: {e}"
     ) from e
 
 
-def _at(file: ColumnFile, row: int) -> str:
-  """Where a refusal is, in words."""
+def _row_text(file: ColumnFile, row: int) -> str:
+  """Return the file, row and example in words, to begin an error message."""
   example = file.texts("example_id").text(row)
   return f"{file.path}: row {row + 1} ({example!r})"
 
 
 def _check_examples(file: ColumnFile, by_cell: _Rows) -> None:
-  """Every cell has every example of the file exactly once."""
+  """Refuse a cell without every example of the file, each exactly once."""
   ids = file.texts("example_id")
   used = np.bincount(ids.codes, minlength=len(ids.values)) > 0
   for (model, condition), rows in by_cell.items():
@@ -426,15 +429,15 @@ def _check_examples(file: ColumnFile, by_cell: _Rows) -> None:
         f" rows {one} and {two}. Each example occurs once in a"
         " condition."
       )
-    lacks = used & (count == 0)
-    if lacks.any():
-      code = int(np.argmax(lacks))
+    missing = used & (count == 0)
+    if missing.any():
+      code = int(np.argmax(missing))
       row = int(np.argmax(ids.codes == code))
       raise errors.UserError(
-        f"{where}: {lacks.sum()} of {used.sum()} examples have no prediction, e.g."
+        f"{where}: {missing.sum()} of {used.sum()} examples have no prediction, e.g."
         f" {ids.values[code]!r}, which is in row {row + 1} for"
-        f" {_place(file, row)}.{_form(ids.values, code)} Every condition needs"
-        " the same examples; leave out a condition that is not complete."
+        f" {_place(file, row)}. Every condition needs the same examples, in the same"
+        " Unicode form; leave out an incomplete condition."
       )
 
 
@@ -442,50 +445,42 @@ def _place(file: ColumnFile, row: int) -> str:
   return f"{file.texts('model').text(row)}, {_condition(file, row).config}"
 
 
-def _form(values: Sequence[str], code: int) -> str:
-  """A hint where another id differs in its Unicode form alone."""
-  form = unicodedata.normalize("NFC", values[code])
-  others = (v for i, v in enumerate(values) if i != code)
-  if any(unicodedata.normalize("NFC", v) == form for v in others):
-    return " Another id differs in its Unicode form alone: write all in NFC."
-  return ""
-
-
-def _check_same(
-  path: epath.Path,
-  of_cells: Mapping[Cell, Columns],
-  other: epath.Path,
-  of_other: Mapping[Cell, Columns],
+def _check_same_examples(
+  first_path: epath.Path,
+  first_cells: Mapping[Cell, Columns],
+  second_path: epath.Path,
+  second_cells: Mapping[Cell, Columns],
 ) -> None:
-  """Two files' models are compared over the same examples and labels."""
-  one, two = (next(iter(c.values())) for c in (of_cells, of_other))
-  ids, theirs = one["example_id"], two["example_id"]
-  if not np.array_equal(ids, theirs):
-    alone = sorted(set(ids.tolist()) ^ set(theirs.tolist()))
-    home = path if alone[0] in ids else other
+  """Refuse two files of different examples or labels."""
+  first, second = (next(iter(c.values())) for c in (first_cells, second_cells))
+  ids = first["example_id"]
+  if not np.array_equal(ids, second["example_id"]):
+    differ = sorted(set(ids.tolist()) ^ set(second["example_id"].tolist()))
+    home = first_path if differ[0] in ids else second_path
     raise errors.UserError(
-      f"{path} and {other} are of different examples: {len(alone)} are in one"
-      f" alone, e.g. {alone[0]!r} in {home}. Score them apart, or over the same"
-      " examples."
+      f"{first_path} and {second_path} are of different examples: {len(differ)} are"
+      f" in only one of them, e.g. {differ[0]!r} in {home}. Score them separately,"
+      " or over the same examples."
     )
-  differ = one["label"] != two["label"]
-  if differ.any():
-    row = int(np.argmax(differ))
+  wrong = first["label"] != second["label"]
+  if wrong.any():
+    row = int(np.argmax(wrong))
     raise errors.UserError(
-      f"{path} and {other}: example {str(ids[row])!r} has the label"
-      f" {one['label'][row]} in the first and {two['label'][row]} in the second."
+      f"{first_path} and {second_path}: example {str(ids[row])!r} has the label"
+      f" {first['label'][row]} in the first and {second['label'][row]} in the"
+      " second."
     )
 
 
 def _cell_columns(file: ColumnFile, rows: np.ndarray) -> dict[str, np.ndarray]:
-  """Of rows in the order of their ids."""
+  """Return the columns of a cell, whose rows are in the order of their ids."""
   ranks = _ranks(file)[:, rows].T
   ids = file.texts("example_id").array(rows)
-  lacking = [(0, 0), (0, len(RANKS) - ranks.shape[1])]
+  padding = [(0, 0), (0, len(RANKS) - ranks.shape[1])]
   return {
     "example_id": ids,
     "group_id": ids,
     "frame": np.zeros(len(rows), np.int32),
     "label": file.numbers("label")[rows],
-    "top5": np.pad(ranks, lacking, constant_values=-1),
+    "top5": np.pad(ranks, padding, constant_values=-1),
   }

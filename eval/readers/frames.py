@@ -1,17 +1,15 @@
 """Predictions of any program on ImageNet-Vid-Robust or YTBB-Robust.
 
-Needs the set's metadata (the README of the data set says which files), no
-pictures. A CSV with a header, an NPZ with one array per column, or Parquet, one
-row per frame:
+This needs the set's metadata (see the README of the data set), but no pictures. A
+CSV with a header, an NPZ with one array per column, or Parquet, one row per frame:
 
   model       optional; default: the file's name
   example_id  the frame's path, `val/<video>/<frame>.JPEG` or
               `<ytid>_<ms>/frame-<n>.jpg`
   top1        int, the predicted class of the set (`eval/tasks/parts/label_space`)
 
-Every reviewed frame needs a prediction; a missing one is named, never counted as
-right or wrong. Frames of no reviewed set are left out, other columns are not read;
-both are named.
+Every reviewed frame needs a prediction; a missing one is an error. Frames outside
+the reviewed sets are left out and other columns are not read; notes name both.
 """
 
 import importlib
@@ -37,25 +35,25 @@ _REQUIRED = ("example_id", "top1")
 
 
 class FramesReader(base.Reader):
-  """Files of the schema above."""
+  """Reader of files of predictions on frames."""
 
   kind = "a file of predictions on frames"
   options = ("dataset", "metadata", "seed", "columns", "separator", "classes")
 
   def fits(self, path: epath.Path, options: base.Options) -> bool:
-    """Tables of which a set of frames or its metadata is named."""
-    return path.suffix in column_files.suffixes() and options.of_frames
+    """Return whether it is a table, and a set of frames is named."""
+    return path.suffix in column_files.suffixes() and options.has_frames
 
   def read(
     self, paths: Sequence[epath.Path], options: base.Options
   ) -> base.Run:
-    """One cell a model; see `cells` for refusals."""
+    """Return one cell for each model; see `cells` for refusals."""
     options.check(self.options, self.kind)
     dataset = options.dataset or base.FRAME_SETS[0]
     if options.metadata is None:
       raise errors.UserError(
-        f"The sets of {dataset} are in its metadata: name its folder by"
-        " --metadata."
+        f"--metadata: missing. The anchor sets of {dataset} are in its metadata: name"
+        " that folder."
       )
     frames = reviewed(dataset, options.metadata)
     of_cells: dict[Cell, dict[str, np.ndarray]] = {}
@@ -81,7 +79,7 @@ class FramesReader(base.Reader):
 
 
 def reviewed(dataset: str, folder: epath.Path) -> list[frame_sets.Frame]:
-  """The reviewed frames of a data set, from its metadata.
+  """Return the reviewed frames of a data set, from its metadata.
 
   Raises:
     UserError: an unknown data set.
@@ -102,10 +100,15 @@ def cells(
   dataset: str,
   seed: int = 0,
 ) -> dict[Cell, dict[str, np.ndarray]]:
-  """The cell of every model of a file, of the classes `top1`, int64 `[N]`.
+  """Return a cell for every model of a file.
+
+  Args:
+    file: ids of frames, and models.
+    frames: the reviewed frames.
+    top1: predicted classes, int64 `[N]`.
 
   Raises:
-    UserError: a frame without a prediction of a model, or with two; names it.
+    UserError: a frame has no prediction of a model, or two; the message names it.
   """
   ids = [f.example_id for f in frames]
   column = file.texts("model")
@@ -127,13 +130,15 @@ def cells(
 def _left_out(
   file: ColumnFile, frames: Sequence[frame_sets.Frame]
 ) -> list[str]:
-  """Says how many of a file's frames are of no reviewed set."""
-  others = set(file.texts("example_id").values) - {f.example_id for f in frames}
-  if not others:
+  """Return a note on frames outside the reviewed sets."""
+  outside = set(file.texts("example_id").values) - {
+    f.example_id for f in frames
+  }
+  if not outside:
     return []
   return [
-    f"{len(others)} frames of {file.path.name} are of no reviewed set and left"
-    f" out, e.g. {min(others)}"
+    f"{len(outside)} frames of {file.path.name} are in no reviewed set and were"
+    f" left out, e.g. {min(outside)}"
   ]
 
 

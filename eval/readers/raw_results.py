@@ -1,4 +1,4 @@
-"""Raw results of the detection paper: numbers of every cell, no detections.
+"""Raw results of the detection paper: the numbers of every cell, no detections.
 
 A file is what the authors published for a data set and a model, as JSON:
 `dataset`, `model`, `corruptions` (names of the first axis), `severities` (of the
@@ -32,7 +32,7 @@ _NOT_EMPTY = pydantic.Field(min_length=1)
 
 
 class _File(pydantic.BaseModel):
-  """The layout in the header; other fields are of no matter."""
+  """The fields that are used, see the module."""
 
   dataset: str = pydantic.Field(pattern=r"^\w[\w.+-]*$")  # of a TFDS data set
   model: str = pydantic.Field(min_length=1)
@@ -42,7 +42,7 @@ class _File(pydantic.BaseModel):
 
 
 class RawResultsReader(base.Reader):
-  """Files of the layout above, of any data sets."""
+  """Reader of files of raw results, of any data sets."""
 
   kind = "a file of raw results"
   options = ("seed",)
@@ -57,13 +57,13 @@ class RawResultsReader(base.Reader):
   )
 
   def fits(self, path: epath.Path, options: base.Options) -> bool:
-    """JSON files."""
+    """Return whether it is a JSON file."""
     return path.is_file() and path.suffix == ".json"
 
   def read(
     self, paths: Sequence[epath.Path], options: base.Options
   ) -> base.Run:
-    """The cells of all files; see `read` and `numbers` for refusals."""
+    """Return the cells of all files; see `read` and `numbers` for refusals."""
     options.check(self.options, self.kind)
     of_cells: dict[Cell, dict[str, np.ndarray]] = {}
     labels: dict[str, dict] = collections.defaultdict(dict)
@@ -87,23 +87,23 @@ class RawResultsReader(base.Reader):
 
 
 def read(path: epath.Path) -> dict[str, Any]:
-  """A raw results file, its layout checked.
+  """Return the content of a raw results file, after checks of its layout.
 
   Raises:
-    UserError: no such layout; names the file and what is wrong.
+    UserError: another layout; the message names the file and what is wrong.
   """
   data = reading.json_file(path)
   if isinstance(data, list):
     raise errors.UserError(
-      f"{path} is a list. A COCO results list is one cell: name the folder that"
-      " holds clean.json, fog_3.json, ..."
+      f"{path} is a list. A COCO results list is one cell: name the folder of"
+      " clean.json, fog_3.json, ..."
     )
   reading.records(data, _File, str(path))
   for axis in ("corruptions", "severities"):
     names = data[axis]
     if len(set(names)) != len(names):
       raise errors.UserError(
-        f"{path}: {axis} has the same entry twice: {names}."
+        f"{path}: {axis}: got {names}, expected each entry once."
       )
   return data
 
@@ -111,7 +111,7 @@ def read(path: epath.Path) -> dict[str, Any]:
 def cells(
   data: Mapping[str, Any], seed: int = 0
 ) -> dict[Cell, dict[str, np.ndarray]]:
-  """A file's cells with their numbers, clean first, then in paper order."""
+  """Return a file's cells with their numbers, clean first, then in paper order."""
   mark = provenance.fingerprint({"results": data["results"]})
   of_conditions = numbers(data)
   order = conditions.PICTURES.conditions()
@@ -124,7 +124,7 @@ def cells(
 
 
 def numbers(data: Mapping[str, Any]) -> Numbers:
-  """Condition -> metric -> number.
+  """Return condition -> metric -> number.
 
   Raises:
     UserError: an array of another shape, an unknown corruption, a missing
@@ -135,28 +135,28 @@ def numbers(data: Mapping[str, Any]) -> Numbers:
   for task, metrics in data["results"].items():
     for metric in metrics:
       name = f"{task}/{metric.removesuffix('_per_class')}"
-      for condition, value in _of_metric(data, task, metric).items():
+      for condition, value in _metric_numbers(data, task, metric).items():
         if not 0 <= value <= 1 and value != -1:
           raise errors.UserError(
-            f"{task}/{metric}: the cell {condition.config} holds {value},"
-            " expected a fraction in [0, 1], or -1 where it is not defined."
+            f"{task}/{metric}: got {value} for {condition.config}, expected a fraction"
+            " in [0, 1], or -1 if it is not defined."
           )
         out[condition][name] = value
   return dict(out)
 
 
-def _array(what: str, values: Any) -> np.ndarray:
-  """Numbers of any shape as float64; none is a text, a flag or nothing."""
+def _array(name: str, values: Any) -> np.ndarray:
+  """Return numbers of any shape as float64; refuse texts, flags and None."""
   array = np.array(values, dtype=object)
   for value in array.ravel():
     if type(value) not in (int, float):
       raise errors.UserError(
-        f"{what}: an array of numbers expected, got {str(value)[:60]!r} in it."
+        f"{name}: got {str(value)[:60]!r}, expected an array of numbers."
       )
   return array.astype(np.float64)
 
 
-def _of_metric(
+def _metric_numbers(
   data: Mapping[str, Any], task: str, metric: str
 ) -> dict[conditions.Condition, float]:
   values = _array(f"{task}/{metric}", data["results"][task][metric])
@@ -165,17 +165,17 @@ def _of_metric(
     values = values.mean(axis=2)
   if values.shape != (len(names), len(severities)):
     raise errors.UserError(
-      f"{task}/{metric}: {len(names)} corruptions x {len(severities)}"
-      f" severities expected, got an array of shape {list(values.shape)}."
+      f"{task}/{metric}: got an array of shape {list(values.shape)}, expected"
+      f" {len(names)} corruptions x {len(severities)} severities."
     )
   for severity in (0, *conditions.SEVERITIES):
     if severity not in severities:
-      raise errors.UserError(f"{task}/{metric} has no severity {severity}.")
+      raise errors.UserError(f"{task}/{metric}: severity {severity}: missing.")
   clean = values[:, severities.index(0)]
   if not np.allclose(clean, clean[0], rtol=0, atol=1e-9, equal_nan=True):
     raise errors.UserError(
-      f"{task}/{metric}: the clean results differ between corruptions; there is"
-      " one clean run."
+      f"{task}/{metric}: the clean results differ between corruptions, expected"
+      " those of one clean run."
     )
   family = conditions.PICTURES
   out = {conditions.Condition(): float(clean[0])}

@@ -1,7 +1,7 @@
 """Workdirs: the cells of runs, or of predictions that were scored before.
 
-Several workdirs are read as one: the parts of one run, which have one config and
-cells apart, or runs over the same data whose models have other labels.
+Several workdirs are read as one: the shards of a run, which have the same config
+and different cells, or runs over the same data with different labels of models.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -20,8 +20,8 @@ from eval.readers import base
 from eval.tasks.parts import example_checks
 from robust_tfds import errors
 
-# Settings that may differ between runs whose tables are set side by side: which
-# conditions were run, and whether their equal pixels were stored before.
+# Settings that may differ between runs that are read as one: the conditions, and
+# whether their pixels, which are the same, were prepared.
 _SELECTING = (
   "data.corruptions",
   "data.perturbations",
@@ -32,33 +32,34 @@ _SELECTING = (
 
 
 class WorkdirReader(base.Reader):
-  """Folders of `eval.main` and of `eval.score`."""
+  """Reader of the folders of `eval.main` and `eval.score`."""
 
   kind = "a workdir"
   options = ("baseline",)
   stored = True
 
   def fits(self, path: epath.Path, options: base.Options) -> bool:
-    """Folders with a config."""
+    """Return whether it is a folder with a config."""
     return path.is_dir() and Workdir(path).config_path.exists()
 
   def read(
     self, paths: Sequence[epath.Path], options: base.Options
   ) -> base.Run:
-    """The finished cells of all workdirs; none is copied.
+    """Return the finished cells of all workdirs; none is copied.
 
     Raises:
-      UserError: no workdir, no finished cell, runs that are not comparable, a
-        label or a cell in two of them that are not of one model; later, of a
-        cell's columns, groups that its data set does not have.
+      UserError: no workdir, no finished cell, runs that are not comparable, or two
+        models with the same label. `columns` raises it for groups that the data
+        set does not have.
     """
     options.check(self.options, self.kind)
     workdirs = [ReadWorkdir(path) for path in paths]
     configs = [workdir.config() for workdir in workdirs]
     for workdir, config in zip(workdirs, configs):
-      _check_task(workdir, config)
+      with errors.prefixed(workdir.config_path):
+        tasks.bind(config)
     for workdir, config in zip(workdirs[1:], configs[1:]):
-      _check_comparable(workdirs[0], configs[0], workdir, config)
+      _check_comparable((workdirs[0], workdir), (configs[0], config))
     _check_labels(workdirs, configs)
     home = _cells(workdirs, configs)
     if not home:
@@ -78,39 +79,31 @@ class WorkdirReader(base.Reader):
     )
 
 
-def _check_task(workdir: Workdir, config: ml_collections.ConfigDict) -> None:
-  with errors.prefixed(workdir.config_path):
-    tasks.bind(config)
-
-
 def _check_comparable(
-  first: Workdir,
-  config: ml_collections.ConfigDict,
-  second: Workdir,
-  other: ml_collections.ConfigDict,
+  workdirs: tuple[Workdir, Workdir],
+  configs: tuple[ml_collections.ConfigDict, ml_collections.ConfigDict],
 ) -> None:
+  first, second = map(_settings, configs)
   differ = {
     name: values
-    for name, values in config_file.differences(
-      _settings(config), _settings(other)
-    ).items()
+    for name, values in config_file.differences(first, second).items()
     if name not in _SELECTING
   }
-  pixels = [w.versions()["pixels"] for w in (first, second)]
+  pixels = [w.versions()["pixels"] for w in workdirs]
   if pixels[0] != pixels[1]:
     differ["pixels of version"] = pixels[0], pixels[1]
   if differ:
     listed = "; ".join(
-      f"{name}: {one!r} and {two!r}" for name, (one, two) in differ.items()
+      f"{name}: {a!r} and {b!r}" for name, (a, b) in differ.items()
     )
     raise errors.UserError(
-      f"{first.path} and {second.path} are not comparable ({listed}). Score"
-      " them apart."
+      f"{workdirs[0].path} and {workdirs[1].path} are not comparable ({listed})."
+      " Score them separately."
     )
 
 
 def _settings(config: ml_collections.ConfigDict) -> dict[str, Any]:
-  """What decides the numbers of any model."""
+  """Return the settings that the numbers of any model depend on."""
   whole = config_file.plain(config)
   return {k: whole.get(k) for k in ("task", "seed", "data")}
 
@@ -118,17 +111,17 @@ def _settings(config: ml_collections.ConfigDict) -> dict[str, Any]:
 def _cells(
   workdirs: Sequence[Workdir], configs: Sequence[ml_collections.ConfigDict]
 ) -> dict[Cell, Workdir]:
-  """Every cell and where it lies, in the order of the table."""
+  """Return every cell and its workdir, in the order of the table."""
   home: dict[Cell, Workdir] = {}
   first: dict[tuple, tuple[Cell, Workdir]] = {}
   for workdir in workdirs:
     for cell in workdir.cells():
       place = cell.model, cell.dataset, cell.condition, cell.seed
-      other, its_workdir = first.setdefault(place, (cell, workdir))
-      if other != cell:
+      before, its_workdir = first.setdefault(place, (cell, workdir))
+      if before != cell:
         raise errors.UserError(
           f"{its_workdir.path} and {workdir.path} both hold {cell.model}"
-          f" {cell.condition.config}, made from other weights, data or code."
+          f" {cell.condition.config}, made from different weights, data or code."
         )
       home.setdefault(cell, workdir)
   _check_one_model(home)
@@ -144,7 +137,7 @@ def _cells(
     return (
       datasets.index(cell.dataset),
       labels.index(cell.model),
-      *workdir_lib.place(cell.condition),
+      *workdir_lib.sort_key(cell.condition),
       cell.seed,
     )
 
@@ -154,7 +147,7 @@ def _cells(
 def _columns(
   home: Mapping[Cell, Workdir],
 ) -> Callable[[Cell], dict[str, np.ndarray]]:
-  """Gives the columns of a cell, whose groups are those of the data set."""
+  """Return a function of a cell's columns that checks the groups."""
   checked: set[tuple[str, str]] = set()
 
   def columns(cell: Cell) -> dict[str, np.ndarray]:
@@ -172,33 +165,32 @@ def _columns(
 
 
 def _check_one_model(home: Mapping[Cell, Workdir]) -> None:
-  """Refuses shards of one label that were made by different models."""
+  """Refuse shards whose cells of one label are of different models."""
   first: dict[str, Cell] = {}
   for cell, workdir in home.items():
     if not cell.of_model:  # of predictions that another program made
       continue
-    other = first.setdefault(cell.model, cell)
-    if other.of_model != cell.of_model:
+    before = first.setdefault(cell.model, cell)
+    if before.of_model != cell.of_model:
       raise errors.UserError(
-        f"{home[other].path} and {workdir.path} both hold cells of"
-        f" {cell.model}, e.g. {other.condition.config} and"
-        f" {cell.condition.config}, made from other weights, preprocessing or"
-        " code. They are no shards of one run: score them apart."
+        f"{home[before].path} and {workdir.path} both hold cells of"
+        f" {cell.model}, e.g. {before.condition.config} and"
+        f" {cell.condition.config}, made from different weights, preprocessing or"
+        " code. They are not shards of one run: score them separately."
       )
 
 
 def _check_labels(
   workdirs: Sequence[Workdir], configs: Sequence[ml_collections.ConfigDict]
 ) -> None:
-  """Refuses one label in two workdirs that are no parts of one run."""
+  """Refuse a label in two workdirs that are not shards of one run."""
   for second, config in enumerate(configs):
-    for first, other in enumerate(configs[:second]):
-      if not config_file.differences(
-        config_file.plain(other), config_file.plain(config)
+    for first, before in enumerate(configs[:second]):
+      if config_file.differences(
+        config_file.plain(before), config_file.plain(config)
       ):
-        continue
-      one, two = workdirs[first], workdirs[second]
-      base.check_labels({one.path: one.labels(), two.path: two.labels()})
+        pair = workdirs[first], workdirs[second]
+        base.check_labels({w.path: w.labels() for w in pair})
 
 
 def _baseline(
@@ -223,7 +215,7 @@ def _truth(workdirs: Sequence[Workdir]) -> dict[str, Any] | None:
     if truth != truths[0][1]:
       raise errors.UserError(
         f"{truths[0][0].path} and {workdir.path} have different ground truth"
-        " (truth.json). Score them apart."
+        " (truth.json). Score them separately."
       )
   return truths[0][1] if truths else None
 
@@ -231,7 +223,7 @@ def _truth(workdirs: Sequence[Workdir]) -> dict[str, Any] | None:
 def _model_names(
   configs: Sequence[ml_collections.ConfigDict],
 ) -> Mapping[str, str]:
-  """Label -> the name of the model in `models`, of runs."""
+  """Return label -> the model's name in `models`; only runs have it."""
   return {
     label: model["name"]
     for config in configs
@@ -241,7 +233,7 @@ def _model_names(
 
 
 def _note(finished: int, configs: Sequence[ml_collections.ConfigDict]) -> str:
-  """How many of the configs' cells there are; parts of a run count once."""
+  """Return how many of the planned cells are finished; shards count once."""
   texts = {c.to_json_best_effort(): c for c in configs}
   planned = sum(
     len(tasks.bind(c).conditions()) * len(workdir_lib.labels_of(c))

@@ -148,7 +148,7 @@ def resolved(
   if (
     before
     or not user_data.is_source(name)
-    and not isinstance(data["name"], type)
+    and not isinstance(data.get("name"), type)
   ):
     for key in ("groups", *_SWITCHES):
       if name in datasets.names() and data.get(key):

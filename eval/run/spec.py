@@ -406,6 +406,9 @@ def _model(key: str, values: Mapping[str, Any]) -> Model:
     values = settings.plain(values)
   model = settings.validated(Model, values, f"config.{key}")
   model._key = key
+  for recipe in (model.train, model.last_layer):
+    if recipe:  # `config.json` has these of every recipe
+      recipe.model_fields_set.update(("split", "seed"))
   _check_spec(f"config.{key}", model)
   return model
 

@@ -1,11 +1,11 @@
-"""Checks a submission, and says what was and what was not verified.
+"""Checks a submission and says what was and was not verified.
 
-In this order, the first fault ends it: the manifest; names, kinds, sizes and sha256
-of all files; config, notes and facts against each other; ids, labels and values
-against the data set; the table, recomputed byte for byte. *Consistent* means that
-all of it holds. Whoever makes up predictions and recomputes everything that follows
-from them is consistent too: only the model itself tells, by `--rerun=k`; then it
-says of how many cells it is *reproduced*.
+Checks run in this order, and the first fault ends them: the manifest; names,
+kinds, sizes and sha256 of all files; config, notes and facts; ids, labels and
+classes; the table, recomputed byte for byte. A submission that passes is
+*consistent*. So is one whose predictions are made up and whose hashes and table
+follow from them: only the model itself tells, by `--rerun=K`. A submission that
+passes it is *reproduced*, for the drawn cells.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from __future__ import annotations
 import itertools
 import secrets
 import typing
-from collections.abc import Sequence
 
 from etils import epath
 
-from eval.cells import cell_facts, names, provenance, table
+from eval.cells import cell_facts, provenance, table
 from eval.cells.files import damage
 from eval.cells.workdir import Workdir
 from eval.readers.base import Run
-from eval.submissions import contents, layout
+from eval.submissions import contents
+from eval.submissions import files as files_lib
 from eval.submissions import manifest as manifest_lib
 from eval.submissions.manifest import Manifest
 from robust_tfds import errors
 from robust_tfds.storage import paths
 
 if typing.TYPE_CHECKING:
-  from eval.submissions.rerun import Again
+  from eval.submissions.rerun import Rerun
 
-_SEED_BITS = 63  # what no submitter guesses
+_SEED_BITS = 63  # no submitter can guess the seed
 
 
 def check(
@@ -42,170 +42,180 @@ def check(
   """Check a submission.
 
   Args:
-    rerun: how many cells are computed again, with the model and the data that
-      its config names.
-    rerun_seed: of the draw of these cells; None: one that nobody can foresee.
-    own_data: where a set that is no benchmark lies here, `folder:/data/pets`.
+    rerun: number of cells to recompute, with the model and the data that the
+      config names.
+    rerun_seed: seed of the draw of these cells; None for a random one.
+    own_data: place of a set that is no benchmark, e.g. `folder:/data/pets`.
 
   Returns:
     What was and was not verified, in words.
 
   Raises:
-    UserError: the first fault: the file and the reason.
+    UserError: the first fault; the message names the file and the reason.
   """
   folder = epath.Path(folder)
   if rerun < 0:
-    raise errors.UserError(f"--rerun={rerun}: expected a number from 0.")
+    raise errors.UserError(
+      f"--rerun={rerun}: expected a number of cells, at least 0."
+    )
   if not folder.is_dir():
     raise errors.UserError(f"--check={folder}: there is no such folder.")
   if paths.is_local(folder):
     folder = paths.resolved(folder)  # the folder itself may be a link
   manifest = manifest_lib.read(folder)
-  layout.check(folder, manifest)
+  files_lib.check(folder, manifest)
   try:
     run = contents.read(folder)
-    account = contents.check(folder, manifest, run)
+    comparison = contents.check(folder, manifest, run)
     rows = _check_table(folder, manifest, run)
   except damage.DamagedError as e:
     raise errors.UserError(f"{e.reason.rstrip('.')}.") from e
-  again, word = None, "consistent"
+  made, word = None, "consistent"
   if rerun:
     from eval.submissions import rerun as rerun_lib
 
     seed = secrets.randbits(_SEED_BITS) if rerun_seed is None else rerun_seed
-    again = rerun_lib.rerun(folder, run, account.trained, rerun, seed, own_data)
-    word = f"reproduced, {len(again.cells):,} of {again.of:,} cells"
-  verified, unverified = _lines(manifest, account, rows, again)
-  return "\n".join(
-    [
-      f"{word}: {folder}",
-      *_section("verified", verified),
-      *_section("not verified", unverified),
-      *_section("stated, not verified", _stated(manifest, account, again)),
-    ]
-  )
-
-
-def _section(heading: str, lines: Sequence[str]) -> list[str]:
-  return [f"{heading}:", *(f"- {line}" for line in lines)] if lines else []
+    made = rerun_lib.rerun(
+      folder, run, comparison.trained, rerun, seed, own_data
+    )
+    word = f"reproduced, {len(made.cells):,} of {made.total:,} cells"
+  sections = {
+    "verified": _verified(manifest, comparison, rows, made),
+    "not verified": _unverified(manifest, comparison, made),
+    "stated, not verified": _user_statements(manifest, comparison, made),
+  }
+  lines = [f"{word}: {folder}"]
+  for heading, listed in sections.items():
+    if listed:
+      lines += [f"{heading}:", *(f"- {line}" for line in listed)]
+  return "\n".join(lines)
 
 
 def _check_table(folder: epath.Path, manifest: Manifest, run: Run) -> int:
-  """Refuse a table that is not that of the predictions and return its rows."""
+  """Return the number of rows; refuse a table that the predictions do not give."""
   path = Workdir(folder).table_path
   rows = run.rows()
   expected = table.dumps(rows)
-  got = paths.read_bytes(path)  # of the manifest's size
-  if got == expected.encode("utf-8"):
+  got = paths.read_bytes(path).decode("utf-8", "replace")
+  if got == expected:
     return len(rows)
-  there = got.decode("utf-8", "replace").split("\n")
-  pairs = itertools.zip_longest(there, expected.split("\n"), fillvalue="")
-  line, (one, other) = next(
+  pairs = itertools.zip_longest(
+    got.split("\n"), expected.split("\n"), fillvalue=""
+  )
+  line, (there, here) = next(
     (i, pair) for i, pair in enumerate(pairs, 1) if pair[0] != pair[1]
   )
-  made = provenance.code_version()
+  version = provenance.code_version()
   versions = (
-    f" It was written by robust_tfds {manifest.code}, this is {made}."
-    if manifest.code != made
+    f" It was written by robust_tfds {manifest.code}, this is {version}."
+    if manifest.code != version
     else ""
   )
   raise errors.UserError(
-    f"{path}: line {line}: got {one[:300]!r}, but the predictions give"
-    f" {other[:300]!r}.{versions}"
+    f"{path}: line {line}: got {there[:300]!r}, but the predictions give"
+    f" {here[:300]!r}.{versions}"
   )
 
 
-def _lines(
-  manifest: Manifest, account: contents.Account, rows: int, again: Again | None
-) -> tuple[list[str], list[str]]:
-  """What was verified, and what was not; of the latter the predictions first."""
+def _verified(
+  manifest: Manifest,
+  comparison: contents.Comparison,
+  rows: int,
+  made: Rerun | None,
+) -> list[str]:
   total = sum(file.size for file in manifest.files.values())
-  verified = [
+  out = [
     f"{len(manifest.files):,} files of {total:,} bytes: names, sizes, sha256; no"
     " other file, no link, no pickle",
     f"table.csv: {rows:,} rows, byte for byte from the predictions",
-    f"{account.cells:,} of the {account.planned:,} cells that config.json names:"
-    " columns and classes of the task, and what is derived from them",
-    f"{account.marked:,} fingerprints: those of the facts beside them",
+    f"{comparison.cells:,} of the {comparison.planned:,} cells that config.json names:"
+    " columns and classes of the task",
+    f"{comparison.marked:,} fingerprints: those of the facts beside them",
+    *(made.verified() if made else ()),
   ]
-  unverified = [
-    "that the models gave these predictions: run again with --rerun=K where the"
-    " weights and the data are"
+  out += [
+    f"weights of {label}: of the facts' sha256, in the submission"
+    for label in comparison.trained
   ]
-  if again:
-    verified += again.lines
-    unverified = list(again.left)
-  for label in account.trained:
-    verified.append(
-      f"weights of {label}: of the facts' sha256, in the submission"
-    )
-    unverified.append(f"that training {label} as config.json says gives them")
-  unverified += cell_facts.stated(
+  if made and files_lib.TRUTH[0] in manifest.files:
+    out.append("truth.json: the ground truth of the data on this machine")
+  for name in sorted(comparison.examples):
+    if made and name in made.datasets:
+      out.append(
+        f"{name}: its examples and labels, from the data on this machine"
+      )
+      continue
+    out += filter(None, sorted(e.verified for e in comparison.examples[name]))
+    implied, count = comparison.labels.get(name, (0, 0))
+    if implied:
+      out.append(f"labels of {name}: {implied:,} of {count:,} by their ids")
+  return out
+
+
+def _unverified(
+  manifest: Manifest, comparison: contents.Comparison, made: Rerun | None
+) -> list[str]:
+  out = (
+    made.unverified()
+    if made
+    else [
+      "that the models gave these predictions: run again with --rerun=K where the"
+      " weights and the data are"
+    ]
+  )
+  out += [
+    f"that training {label} as config.json says gives its weights"
+    for label in comparison.trained
+  ]
+  out += cell_facts.elsewhere_notes(
     (label, facts.words()) for label, facts in manifest.models.items()
   )
-  if account.marked < account.cells:
-    unverified.append(
-      f"facts of {account.cells - account.marked:,} cells, which were not noted"
+  if comparison.marked < comparison.cells:
+    out.append(
+      f"facts of {comparison.cells - comparison.marked:,} cells, which were not recorded"
       " when they were made"
     )
-  for name in sorted(account.examples):
-    one, other = _of_examples(name, account, again)
-    verified += one
-    unverified += other
-  if layout.TRUTH[0] in manifest.files:
-    if again:
-      verified.append("truth.json: the ground truth of the data that are here")
-    else:
-      unverified.append("that truth.json is the data set's ground truth")
-  return verified, unverified
+  if not made and files_lib.TRUTH[0] in manifest.files:
+    out.append("that truth.json is the data set's ground truth")
+  for name in sorted(comparison.examples):
+    if made and name in made.datasets:
+      continue
+    out += filter(None, sorted(e.unverified for e in comparison.examples[name]))
+    implied, count = comparison.labels.get(name, (0, 0))
+    if implied < count:
+      out.append(
+        f"labels of {count - implied:,} of {count:,} rows of {name}: their ids do"
+        " not imply them"
+      )
+  return out
 
 
-def _stated(
-  manifest: Manifest, account: contents.Account, again: Again | None
+def _user_statements(
+  manifest: Manifest, comparison: contents.Comparison, made: Rerun | None
 ) -> list[str]:
-  """What the submitter says and nothing here tells, in words."""
+  """Return what only the submitter says, in words."""
   out = []
-  for name, stated in account.stated.items():
-    left = again.free if again and name in again.datasets else stated
+  for name, stated in comparison.stated.items():
+    if made and name in made.datasets:
+      from eval.submissions import rerun as rerun_lib
+
+      stated = {k: v for k, v in stated.items() if k in rerun_lib.FREE_FACTS}
     listed = [
       f"{fact} {'unknown' if value is None else value or 'none'}"
       for fact, value in stated.items()
-      if fact in left
     ]
     if listed:
       out.append(f"data of {name}: {', '.join(listed)}")
   for label, facts in manifest.models.items():
-    if scripts := [s for s in names.scripts(label) if s != "LATIN"]:
-      out.append(f"the label {label!r} has {' and '.join(scripts)} letters")
-    what = "preprocessing, dtype and code"
-    if label not in account.trained:
-      what = f"weights, {what}"
-    if not (again and label in again.models):
-      out.append(f"{what} of {label}")
+    subject = "preprocessing, dtype and code"
+    if label not in comparison.trained:
+      subject = f"weights, {subject}"
+    if not (made and label in made.models):
+      out.append(f"{subject} of {label}")
     seen, levels = facts.corruptions_seen, facts.severities_seen
     words = cell_facts.trained_on(seen or (), levels if seen else None)
-    words = "nobody says" if seen is None else words or "none"
+    words = "unknown" if seen is None else words or "none"
     out.append(
       f"{label}: trained on {facts.trained_on}; test corruptions seen: {words}"
     )
   return out
-
-
-def _of_examples(
-  name: str, account: contents.Account, again: Again | None
-) -> tuple[list[str], list[str]]:
-  """What was verified of a set's examples and labels, and what was not."""
-  if again and name in again.datasets:
-    return [f"{name}: its examples and labels, from the data that are here"], []
-  examples = sorted(account.examples[name])
-  verified = [each.verified for each in examples if each.verified]
-  unverified = [each.unverified for each in examples if each.unverified]
-  by_id, count = account.labels.get(name, (0, 0))
-  if by_id:
-    verified.append(f"labels of {name}: {by_id:,} of {count:,} by their ids")
-  if by_id < count:
-    unverified.append(
-      f"labels of {count - by_id:,} of {count:,} rows of {name}: their ids do"
-      " not tell them"
-    )
-  return verified, unverified

@@ -1,8 +1,7 @@
-"""`submission.json`: what a submission is of, and every other file in it.
+"""`submission.json`: facts of a submission, and a list of all its other files.
 
-Written last; a folder without it is no submission. Its checksum tells damage, not
-intent: whoever changes a file can change every sum. What no sum can tell is held
-against the predictions and the data set (`eval/submissions/checker.py`).
+It is written last: a folder without it is not a submission. Its checksums reveal
+damage, not forgery: whoever changes a file can recompute them.
 """
 
 from collections.abc import Mapping
@@ -28,16 +27,16 @@ _Text = Annotated[str, pydantic.Field(min_length=1, max_length=10_000)]
 
 
 class Manifest(Signed):
-  """What `submission.json` holds.
+  """The content of `submission.json`.
 
   Attributes:
-    version: of this schema.
+    version: version of this schema.
     code: version of robust_tfds that wrote it.
-    task: of the run.
-    cells: how many there are.
+    task: the run's task.
+    cells: number of cells.
     models: label -> facts of the model; `trained_on` is known.
-    data: hash -> facts of data that cells are of.
-    files: path below the folder, with slashes -> every file but this one.
+    data: hash -> facts of the cells' data.
+    files: path in the folder, with slashes -> every file but this one.
     checksum: sha256 of all the above.
   """
 
@@ -58,7 +57,7 @@ def make(
   data: Mapping[str, DataFacts],
   files: Mapping[str, File],
 ) -> Manifest:
-  """The manifest of a submission; see `Manifest`."""
+  """Return the manifest of a submission; see `Manifest`."""
   return Manifest(
     version=VERSION,
     code=provenance.code_version(),
@@ -72,30 +71,27 @@ def make(
 
 
 def write(folder: epath.Path, manifest: Manifest) -> None:
-  """Write it into the folder of a submission that is whole otherwise.
+  """Write the manifest into the folder of an otherwise complete submission.
 
   Raises:
-    UserError: a text of it has more than one line, or a label looks like another.
+    UserError: one of its texts has more than one line.
   """
   names.check_visible(manifest.written(), str(folder / FILE))
-  for label in manifest.models:
-    names.check_scripts(label, str(folder / FILE))
   disk.write_text(folder / FILE, manifest.dumps())
 
 
 def read(folder: epath.Path) -> Manifest:
-  """The manifest of a submission.
+  """Return the manifest of a submission.
 
   Raises:
-    UserError: no submission; a manifest that is none, is too large, was changed
-      or is of another version, a text of several lines, which would be read
-      as lines of an answer, or a label that looks like another. Names the file
-      and the field.
+    UserError: not a submission, or an invalid, too large or changed manifest, or
+      one of another version; a text with several lines, which could look like
+      lines of the checker's answer. The message names the file and the field.
   """
   path = folder / FILE
   if not disk.exists(path):
     raise errors.UserError(
-      f"{folder} is no submission: it holds no {FILE}. Make one by"
+      f"{folder} is not a submission: it holds no {FILE}. Make one by"
       " robust-tfds board --export=RUN --out=DIR."
     )
   limits.check(reading.file_size(path), _BYTES, str(path), "bytes")
@@ -105,9 +101,5 @@ def read(folder: epath.Path) -> Manifest:
     raise errors.UserError(
       f"{path}: version: got {version!r}, this code reads {VERSION}."
     )
-  texts = {k: v for k, v in value.items() if k != "files"}  # paths: `layout`
-  names.check_visible(texts, str(path))
-  manifest = Manifest.read(path, value)
-  for label in manifest.models:
-    names.check_scripts(label, str(path))
-  return manifest
+  names.check_visible(value, str(path))
+  return Manifest.read(path, value)

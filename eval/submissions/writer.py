@@ -1,12 +1,13 @@
 """Writes a run as a submission.
 
-Its cells, its config, its ground truth and its table, recomputed; `submission.json`
-last. Predictions are what they are in the run; a cell's note gets the facts that
-were not known when it was written.
+A submission gets the run's cells, config and ground truth, the recomputed table,
+and last `submission.json`. Predictions stay as they are in the run. The note of a
+cell gets the facts that were unknown when it was written.
 """
 
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from etils import epath
 
@@ -19,7 +20,7 @@ from eval.cells.workdir import Workdir
 from eval.compare import runs as runs_lib
 from eval.compare.sides import Side
 from eval.readers.base import Run
-from eval.submissions import layout
+from eval.submissions import files as files_lib
 from eval.submissions import manifest as manifest_lib
 from robust_tfds import errors
 from robust_tfds.storage import disk, paths
@@ -35,7 +36,7 @@ def export(
 
   Args:
     runs: a workdir, a submission, or the shards of one run.
-    out: where; nothing is there yet.
+    out: the new folder.
     trained_on: label -> the training data in words, of models whose facts do not
       say it.
     corruptions_seen: label -> names of the conditions that the model was trained
@@ -45,15 +46,15 @@ def export(
     What was written, in words.
 
   Raises:
-    UserError: no run, several runs, a model whose training data nobody says, or
-      something at `out`; nothing is left there then.
+    UserError: no run, several runs, a model with unknown training data, or a
+      folder that is not empty. Nothing is left behind.
   """
   out = epath.Path(out)
   run = runs_lib.read_one([str(run) for run in runs])
   _check_out(out)
-  models = _models(run, trained_on, corruptions_seen)
+  models = _model_facts(run, trained_on, corruptions_seen)
   try:
-    absent = _write_weights(run, out, models)
+    missing = _write_weights(run, out, models)
     manifest = _write(run, out, models)
   except BaseException:
     disk.remove(out)
@@ -62,16 +63,15 @@ def export(
   return (
     f"{out}: a submission of {', '.join(models)}: {manifest.cells} cells,"
     f" {len(manifest.files)} files, {size / 1e6:,.1f} MB.\n"
-    f"{_without_weights(absent)}Check it: robust-tfds board --check={out}"
+    f"{_missing_note(missing)}Check it: robust-tfds board --check={out}"
   )
 
 
-def _without_weights(labels: Sequence[str]) -> str:
-  """What follows where trained weights do not lie in the run."""
+def _missing_note(labels: Sequence[str]) -> str:
   return (
     f"The weights of {', '.join(labels)}, which the run trained, are not in its"
-    " folder models/: --rerun trains anew, and gets these on a machine like yours"
-    " alone.\n"
+    " folder models/. --rerun trains again, and gets these weights only on a"
+    " machine like yours.\n"
     if labels
     else ""
   )
@@ -80,59 +80,57 @@ def _without_weights(labels: Sequence[str]) -> str:
 def _check_out(out: epath.Path) -> None:
   if disk.exists(out) and (not out.is_dir() or paths.names(out)):
     raise errors.UserError(
-      f"--out={out}: something is there. Name a new folder for the submission."
+      f"--out={out} is not empty. Name a new folder for the submission."
     )
 
 
-def _models(
+def _model_facts(
   run: Run,
   trained_on: Mapping[str, str],
   corruptions_seen: Mapping[str, Sequence[str]],
 ) -> dict[str, ModelFacts]:
-  """Label -> facts, with what the user says."""
+  """Return label -> facts of the model, with those that the user gives."""
   first: dict[str, Cell] = {}
   for cell in run.cells:
     first.setdefault(cell.model, cell)
   for label in (*trained_on, *corruptions_seen):
     if label not in first:
       raise errors.unknown_error(f"model of {run.folders[0]}", label, first)
-  return {
-    label: _with_training(
-      label,
-      Side.from_run(run, cell.dataset, label).model_facts,
-      trained_on.get(label, "").strip(),
-      corruptions_seen.get(label),
-    )
-    for label, cell in first.items()
-  }
-
-
-def _with_training(
-  label: str, facts: ModelFacts, trained_on: str, seen: Sequence[str] | None
-) -> ModelFacts:
-  known = {
-    "trained_on": facts.trained_on or None,
-    "corruptions_seen": facts.corruptions_seen,
-  }
-  given = {
-    "trained_on": trained_on or None,
-    "corruptions_seen": None
-    if seen is None
-    else cell_facts.conditions_seen(seen, "--corruptions_seen"),
-  }
-  for name, value in known.items():
-    if None not in (value, given[name]) and value != given[name]:
-      raise errors.UserError(
-        f"--{name} says {given[name]!r} of {label}, but the run says {value!r}."
+  out = {}
+  for label, cell in first.items():
+    facts = Side.from_run(run, cell.dataset, label).model_facts
+    given: dict[str, Any] = {"trained_on": trained_on.get(label, "").strip()}
+    if label in corruptions_seen:
+      given["corruptions_seen"] = cell_facts.conditions_seen(
+        corruptions_seen[label], "--corruptions_seen"
       )
-  both = {k: v if v is not None else given[k] for k, v in known.items()}
-  if not both["trained_on"]:
+    out[label] = _completed(label, facts, given)
+  return out
+
+
+def _completed(
+  label: str, facts: ModelFacts, user_facts: Mapping[str, Any]
+) -> ModelFacts:
+  """Return a model's facts with those of the user.
+
+  Raises:
+    UserError: they contradict the run's, or the training data stays unknown.
+  """
+  for name, value in user_facts.items():
+    recorded = getattr(facts, name)
+    if recorded not in (None, "", value) and value != "":
+      raise errors.UserError(
+        f"--{name}: got {value!r} for {label}, but the run recorded {recorded!r}."
+      )
+  new = {k: v for k, v in user_facts.items() if v != ""}
+  facts = facts.model_copy(update=new)
+  if not facts.trained_on:
     raise errors.UserError(
-      f"Nobody says what the model {label!r} was trained on, and a submission has"
-      f" to: export again with --trained_on='{label}=ImageNet-1k,"
-      " training split' (your words), or name config.model.trained_on in the run."
+      f"The training data of the model {label!r} are unknown, and a submission has"
+      f" to state them: export again with --trained_on='{label}=ImageNet-1k,"
+      " training split' (your words), or set config.model.trained_on in the run."
     )
-  return facts.model_copy(update=both)
+  return facts
 
 
 def _write(
@@ -164,7 +162,7 @@ def _write(
     len(run.cells),
     models,
     data,
-    {name: _file(out / name) for name in layout.files_of(out)},
+    {name: _file(out / name) for name in files_lib.below(out)},
   )
   manifest_lib.write(out, manifest)
   return manifest
@@ -173,40 +171,37 @@ def _write(
 def _write_weights(
   run: Run, out: epath.Path, models: Mapping[str, ModelFacts]
 ) -> list[str]:
-  """Write the weights that the run trained and return whose are not there."""
+  """Write the weights that the run trained; return the labels without a file."""
   from eval.run.model import weights
   from models import weights_file
 
   first = {cell.model: cell for cell in reversed(run.cells)}
   home = run.home
   assert home is not None  # of workdirs
-  absent = []
+  missing = []
   for label in [label for label in run.trained if label in models]:
     workdir, sha256 = home(first[label]), models[label].weights
     variables = weights.read(workdir, label, sha256)
     if variables is None:
-      absent.append(label)
+      missing.append(label)
     else:
       weights_file.write(weights.path(Workdir(out), label), variables)
-  return absent
+  return missing
 
 
 def _cells(run: Run, models: Mapping[str, ModelFacts]) -> Iterator[Cell]:
-  """The cells with facts of their data and models."""
+  """Yield the cells with facts of their data and models."""
+  home = run.home
+  assert home is not None  # of workdirs
   for dataset in run.datasets:
     for label in run.labels(dataset):
-      yield from _with_facts(Side.from_run(run, dataset, label), models[label])
-
-
-def _with_facts(side: Side, model_facts: ModelFacts) -> Iterator[Cell]:
-  home = side.run.home
-  assert home is not None  # of workdirs
-  for cell in side.cells.values():
-    data = side.data_facts(cell)
-    if data.examples is None:
-      split = home(cell).note(cell).split
-      data = data.model_copy(update={"examples": split.examples})
-    yield dataclasses.replace(cell, data=data, model_facts=model_facts)
+      side = Side.from_run(run, dataset, label)
+      for cell in side.cells.values():
+        data = side.data_facts(cell)
+        if data.examples is None:
+          split = home(cell).note(cell).split
+          data = data.model_copy(update={"examples": split.examples})
+        yield dataclasses.replace(cell, data=data, model_facts=models[label])
 
 
 def _file(path: epath.Path) -> note_lib.File:

@@ -30,7 +30,7 @@ def main_rows(
   family: Family, rows: Sequence[table.Row]
 ) -> dict[Condition, table.Row]:
   """Return condition -> row of the main number, for the rows of one model."""
-  cells = table.by_cell(rows, family.kind)
+  cells = table.group_by_cell(rows, family.kind)
   return {c: listed[0] for c, listed in cells.items() if c is not None}
 
 
@@ -55,7 +55,7 @@ def number(facts: TaskFacts, row: table.Row) -> str:
   """Return a row's value with its unit.
 
   >>> row = table.Row("m", "d", "", "", None, "clean_error", 0.025)
-  >>> number(TaskFacts.of("classification"), row)
+  >>> number(TaskFacts.for_task("classification"), row)
   '2.5 %'
   """
   metric, value = facts.metric(row.metric), Number(row.value)
@@ -100,7 +100,7 @@ def _conditions(
   """Return in words which of the common conditions are present.
 
   >>> from robust_tfds import conditions
-  >>> family, facts = conditions.PICTURES, TaskFacts.of("classification")
+  >>> family, facts = conditions.PICTURES, TaskFacts.for_task("classification")
   >>> _conditions(facts, family, family.conditions())
   '15 corruptions'
   >>> _conditions(facts, family, [Condition("fog", 1), Condition("fog", 3)])
@@ -111,7 +111,7 @@ def _conditions(
   common = [c for c in needed if c in present]
   if len(common) == len(needed):
     return f"{len(names)} {facts.noun}s"
-  listed = definitions.words(missing_cells.in_words(needed, common))
+  listed = definitions.words(missing_cells.describe(needed, common))
   levels, every, _ = listed.partition(missing_cells.OF_EACH)
   if every:
     return f"{len(names)} {facts.noun}s at {levels}"

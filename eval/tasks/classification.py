@@ -46,7 +46,7 @@ _LABELS = 64  # right classes that a picture may have
 class Classification(normalised_task.NormalisedTask):
   """The classification task: top-1 error of every cell; CE and mCE over them."""
 
-  facts = facts_lib.TaskFacts.of("classification")
+  facts = facts_lib.TaskFacts.for_task("classification")
   fly_codecs: tuple[str, ...] = predict.PICTURE_CODECS
   averages_answers = True
   own_keys = ("label_space",)

@@ -60,7 +60,7 @@ class Detection(base.Task):
   `data.rules` of another program's results overrides this.
   """
 
-  facts = facts_lib.TaskFacts.of("detection")
+  facts = facts_lib.TaskFacts.for_task("detection")
   model_kind = "detection"
   set_kind = "objects"
   sized = True

@@ -58,7 +58,7 @@ class FrameDetection(detection.Detection):
   perturbations.
   """
 
-  facts = facts_lib.TaskFacts.of("frame_detection")
+  facts = facts_lib.TaskFacts.for_task("frame_detection")
   set_kind = "frames"
   corrupts = False
   own_keys = ()

@@ -74,7 +74,7 @@ Columns = base.Columns
 class Frames(base.Task):
   """The task of pm-k accuracy; the data sets hold the perturbations."""
 
-  facts = facts_lib.TaskFacts.of("frames")
+  facts = facts_lib.TaskFacts.for_task("frames")
   set_kind = "frames"
   corrupts = False
   own_keys = ("label_space", "merge")
@@ -236,7 +236,7 @@ class Frames(base.Task):
       for r in rows
       if r.metric in _ACCURACIES
     ]
-    summary = cells_lib.Summary.of(rows)
+    summary = cells_lib.Summary.from_rows(rows)
     out += _static(summary, models)
     out += self._published_lines(summary, models)
     points = [

@@ -59,7 +59,7 @@ _COLUMNS = {  # of the cells' metrics
 class Sequences(normalised_task.NormalisedTask):
   """The task of flip probabilities and rank distances; FR, T5D and their means."""
 
-  facts = facts_lib.TaskFacts.of("sequences")
+  facts = facts_lib.TaskFacts.for_task("sequences")
   family = _FAMILY
   set_kind = "sequences"
   clean_config = "source"

@@ -43,7 +43,7 @@ _NAMED = 3  # absent subtypes that a note names
 class Subtypes(base.Task):
   """The task of accuracy on seen and unseen subtypes, and the gap between them."""
 
-  facts = facts_lib.TaskFacts.of("subtypes")
+  facts = facts_lib.TaskFacts.for_task("subtypes")
   set_kind = "subtypes"
   corrupts = False
   no_baseline = (

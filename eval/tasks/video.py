@@ -43,7 +43,7 @@ _SAMPLINGS = ("dense", "uniform")
 class Video(base.Task):
   """The video task: accuracy of every cell; gamma_a and gamma_r over them."""
 
-  facts = facts_lib.TaskFacts.of("video")
+  facts = facts_lib.TaskFacts.for_task("video")
   family = conditions.VIDEOS
   model_kind = "video"
   set_kind = "videos"

@@ -184,9 +184,7 @@ def read_checkpoint(text: str) -> Disclosure | None:
 
 
 def _check_ended(place: epath.Path) -> None:
-  """Refuse the state of an unfinished training, beside which nothing is
-  disclosed.
-  """
+  """Refuse the state of an unfinished training: nothing is disclosed yet."""
   for folder in (place, *place.parents):
     if folder.name == _STATES and disk.exists(folder.parent / _CONFIG):
       raise errors.UserError(

@@ -33,8 +33,8 @@ def define_flags() -> None:
   flags.DEFINE_bool(
     "plan",
     False,
-    "Show data, steps, memory, disclosure, an estimate and, with --workdir, what a"
-    " training would find there; touch nothing.",
+    "Show data, steps, memory and disclosure, and with --workdir whether a training"
+    " would begin or continue there; touch nothing.",
   )
   flags.DEFINE_bool(
     "list", False, "List the shipped configs, one a line, and exit."
@@ -45,9 +45,7 @@ def define_flags() -> None:
 def _defaults(
   config: ml_collections.ConfigDict, groups: Sequence[str]
 ) -> Mapping[str, Any]:
-  """Return the keys of trainings that may be set though their file does not
-  name them.
-  """
+  """Return the defaults of keys that a training's file leaves out."""
   from models.training import config as config_lib
 
   return config_lib.defaults(config, groups)

@@ -189,9 +189,7 @@ def _rows() -> list[conditions.Row]:
 
 
 def _known_names() -> Mapping[str, tuple[bool, Sequence[str]]]:
-  """Return, by name without separators, whether it states enough by itself, and
-  its conditions.
-  """
+  """Return squeezed name -> (whether it suffices alone, conditions)."""
   named = {row.name: [row.name] for row in _rows()}
   for row in _rows():
     named.setdefault(row.group, []).append(row.name)
@@ -204,9 +202,7 @@ def _known_names() -> Mapping[str, tuple[bool, Sequence[str]]]:
 
 @functools.cache
 def _pattern(names: tuple[str, ...]) -> re.Pattern[str]:
-  """Return the pattern of a condition's name, with a set's name and a level
-  around it.
-  """
+  """Return the pattern of a condition with a set's name and a level."""
   sets = "|".join(name.replace("_", "") for name in _bases())
   before, behind = _LEVEL.format("before"), _LEVEL.format("behind")
   return re.compile(

@@ -1,27 +1,20 @@
-"""`--plan`: data, steps, memory, disclosure and an estimate; touches nothing.
+"""`--plan`: data, steps, memory and disclosure of a training; touches nothing.
 
-The estimate is the network's multiply-adds, three times for a step (forward,
-and twice back), over an assumed rate of the device: a guess, to tell minutes
-from days. Measured steps are more precise. For a workdir it shows what a
-training would find there, or why it would be refused.
+For a workdir it also says whether a training would begin, continue, or be
+refused. The time is known from the first steps: a training prints what is left.
 """
 
-import errno
 import importlib
 import math
 import os
-import pathlib
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import jax
-import numpy as np
 from etils import epath
 
-from models import multiply_adds
 from models.convert import sources
-from models.detection.detector import Detector
 from models.model import NetworkModel
 from models.training import disclosure, initial, recipes, run
 from models.training import workdir as workdir_lib
@@ -29,7 +22,6 @@ from models.training.config import Config
 from models.training.data import examples
 from models.training.data.config import check_folder
 from models.training.optimization import (
-  activations,
   checkpoints,
   loop,
   optimizers,
@@ -37,19 +29,12 @@ from models.training.optimization import (
   state,
 )
 from models.training.recipes import base
-from robust_tfds import datasets, devices, durations, errors
+from robust_tfds import datasets, devices, errors
 from robust_tfds.datasets import training
 from robust_tfds.storage import disk, paths
 from robust_tfds.user_data import tfds_set
 
-# Multiply-adds per second of a device, a guess: one or two cores of a CPU, and
-# a third of the speed of an A100 in bfloat16.
-RATES = {"cpu": 2e10, "gpu": 5e13, "tpu": 5e13}
-_BACK_TOO = 3
 _NORMS = ", which batch norms see by itself"
-# Area on which a detector's multiply-adds are counted:
-# `models/multiply_adds.py`.
-_COUNTED_PX2 = 800 * 800
 # Examples of `train` and classes, from the sets' papers.
 _PUBLISHED = {
   "cifar10": (50_000, 10),
@@ -99,65 +84,30 @@ def describe(config: Config) -> str:
       f"optimizer: {_settings(config.optimizer.model_dump(exclude_unset=True))};"
       f" schedule: {_settings(config.schedule.model_dump(exclude_unset=True))}",
       f"memory of a device: {_mib(like):,.0f} MiB of weights, gradients and"
-      f" optimizer, {_batch_mib(config, model):,.1f} MiB of pictures a batch, about"
-      f" {activations.estimate(config, model, recipe, like) / 2**20:,.0f} MiB of"
-      f" activations{_parts_note(config)}",
+      f" optimizer; activations come on top{_parts_note(config)}",
       f"disclosure: trained on {disclosure.data_in_words(config)}; conditions of"
       f" benchmarks: {conditions}; mixed in: {shown['pictures'] or 'nothing'}",
-      _estimate(config, model, recipe),
     ]
   )
 
 
 def describe_workdir(config: Config, workdir: epath.Path) -> str:
-  """Return what a training of the config would find in a folder.
+  """Return whether a training of the config would begin or continue in a folder.
 
-  Nothing is written.
-
-  The examples, and the sha256 of an initial checkpoint, are compared when the
-  training goes on: they are not read here.
+  Nothing is written. The examples, the checkpoints and the sha256 of an initial
+  checkpoint are compared when the training continues.
 
   Raises:
     UserError: the training would be refused, in the same words.
   """
-  with disk.writing(workdir):
-    _check_writable(workdir)
-  facts = workdir_lib.facts(config)
-  begun = workdir_lib.check(workdir, facts)
-  step = _last_step(config, workdir, facts)
-  done = begun and disk.exists(workdir / disclosure.FILE)
-  if step is None:
-    words = "begun, without a checkpoint: it begins again" if begun else "new"
-    if done:
-      words = "done; without its checkpoints it is trained again"
-  elif done:
-    words = f"done: nothing is left to train at step {step:,}"
-  else:
-    words = f"begun: it goes on after step {step:,}"
+  words = "new"
+  if workdir_lib.check(workdir, workdir_lib.facts(config)):
+    words = "begun, without a checkpoint: it begins again"
+    if disk.exists(workdir / checkpoints.FOLDER):
+      words = "begun: it continues after its last checkpoint"
+    if disk.exists(workdir / disclosure.FILE):
+      words = "done"
   return f"workdir: {workdir}, {words}"
-
-
-def _last_step(
-  config: Config, workdir: epath.Path, facts: Mapping[str, Any]
-) -> int | None:
-  """Return the step of the last checkpoint, after reading it whole."""
-  if not (config.keep.last and disk.exists(workdir / checkpoints.FOLDER)):
-    return None
-  kept = checkpoints.Checkpoints(workdir, config.keep, facts, read_only=True)
-  step = kept.check(devices.mesh())
-  kept.close()
-  return step
-
-
-def _check_writable(workdir: epath.Path) -> None:
-  """Raise the system's error if the folder could not be written."""
-  if not paths.is_local(workdir):
-    return
-  place = pathlib.Path(workdir).absolute()
-  there = next(p for p in (place, *place.parents) if os.path.lexists(p))
-  number = 0 if os.access(there, os.W_OK | os.X_OK) else errno.EACCES
-  if number := number if there.is_dir() else errno.ENOTDIR:
-    raise OSError(number, os.strerror(number), str(there))
 
 
 def _data(config: Config, recipe: base.Recipe) -> Iterator[str]:
@@ -233,9 +183,7 @@ def _classes(config: Config) -> int | None:
 
 
 def _published(name: str) -> tuple[int, int] | tuple[None, None]:
-  """Return examples of `train` and classes of `tfds:NAME`, for any version or
-  config.
-  """
+  """Return examples of `train` and classes of `tfds:NAME`, if published."""
   kind, _, place = name.partition(":")
   known = _PUBLISHED.get(re.split("[/:]", place)[0]) if kind == "tfds" else None
   return known or (None, None)
@@ -287,64 +235,6 @@ def _mib(like: state.State) -> float:
   """Return the MiB of a state and of its gradients."""
   arrays = [*jax.tree.leaves(like), *like.parameters.values()]
   return sum(math.prod(x.shape) * x.dtype.itemsize for x in arrays) / 2**20
-
-
-def _batch_mib(config: Config, model: NetworkModel) -> float:
-  """Return the MiB of a batch of float32 pictures on one device."""
-  shape = activations.pictures_shape(config, model, config.batch_size)
-  size = math.prod(shape) * np.dtype(np.float32).itemsize
-  return size / 2**20 / jax.device_count()
-
-
-def _estimate(config: Config, model: NetworkModel, recipe: base.Recipe) -> str:
-  device, count = jax.devices()[0].platform, jax.device_count()
-  guesses = [_guess(config, model, recipe, device, count)]
-  if (
-    device == "cpu"
-  ):  # a training of weeks may be planned here for another machine
-    guesses.append(_guess(config, model, recipe, "gpu", 1))
-  return (
-    f"estimate: {'; '.join(guesses)}; guesses of the steps alone: the start,"
-    " compiling (a minute or less) and transforms come on top"
-  )
-
-
-def _guess(
-  config: Config,
-  model: NetworkModel,
-  recipe: base.Recipe,
-  device: str,
-  count: int,
-) -> str:
-  steps, rate = steps_of(config, recipe), RATES.get(device, RATES["gpu"])
-  step = step_adds(config, model, recipe) / (rate * count)
-  words = f"{step:.3g} s a step"
-  if steps:
-    words += f", {_about(step * steps)} in all"
-  return f"{words} on {count} {device} device(s) of {rate:.0e} multiply-adds a second"
-
-
-def _about(seconds: float) -> str:
-  return durations.text(seconds) if seconds >= 1 else "under a second"
-
-
-def step_adds(
-  config: Config, model: NetworkModel, recipe: base.Recipe
-) -> float:
-  """Return the multiply-adds of a step."""
-  forward = float(multiply_adds.count_model(model))
-  if isinstance(model, Detector):
-    forward *= _area(config, model) / _COUNTED_PX2
-  return recipe.passes * _BACK_TOO * forward * config.batch_size
-
-
-def _area(config: Config, model: Detector) -> float:
-  """Return the px² of a canvas that a detector sees after resizing."""
-  _, height, width, _ = activations.pictures_shape(config, model, 1)
-  short, long = sorted((height, width))
-  spec = model.spec
-  ratio = min(spec.short_px / short, spec.long_px / long)
-  return height * width * (ratio**2 if spec.short_px else 1)
 
 
 def _settings(values: Any) -> str:

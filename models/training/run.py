@@ -140,9 +140,7 @@ def _check_pictures(
   recipe: base.Recipe,
   source: data.Source,
 ) -> None:
-  """Refuse picture sizes that fit no batch, no network or no crop, before the
-  first step.
-  """
+  """Refuse sizes of pictures that fit no batch, network or crop."""
   parts = [TRAIN, VALIDATION] if config.data.validation else [TRAIN]
   sizes = {part: size for part in parts if (size := source.shape(part))}
   side = model.spec.fixed_px if sizes else None
@@ -208,9 +206,7 @@ def network(config: Config, classes: int | None) -> NetworkModel:
 
 
 def _side(config: data.Config) -> int:
-  """Return the side of the examples in px, as far as it is known before they
-  are read.
-  """
+  """Return the side of the examples in px; 0 if unknown yet."""
   if rule := config.crop or config.geometry:
     return min(side or 0 for side in crops.shape(rule)[:2])
   if config.source not in datasets.names():
@@ -276,9 +272,7 @@ def train(
 
 
 def _meet(host: hosts.Host) -> None:
-  """Wait for hosts that read their data longer, since collectives wait only
-  half a minute.
-  """
+  """Wait for the slowest host: collectives wait only half a minute."""
   if host.count > 1:
     import orbax.checkpoint as ocp
 

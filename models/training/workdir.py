@@ -23,9 +23,7 @@ _LOCK = "training.lock"
 
 @contextlib.contextmanager
 def held(workdir: epath.Path, host: hosts.Host) -> Iterator[None]:
-  """Lock the folder against other processes of this machine, waiting for them
-  first.
-  """
+  """Lock the folder against other processes; wait for them first."""
   if host.index or not paths.is_local(workdir):
     yield
     return
@@ -38,9 +36,7 @@ def held(workdir: epath.Path, host: hosts.Host) -> Iterator[None]:
 
 
 def facts(config: Config) -> dict[str, Any]:
-  """Return the keys and values of a config that a weight may depend on, as JSON
-  has them.
-  """
+  """Return the config's values that a weight may depend on, as JSON."""
   flat = dict(_flat(config.model_dump(), ()))
   kept = {
     f"{_OF_CONFIG}{key}": value

@@ -7,9 +7,14 @@ when all of it is there, so it is written at once under its name.
 
 import contextlib
 import errno
+import functools
+import hashlib
 import os
 import pathlib
+import re
+import secrets
 import shutil
+import socket
 import tempfile
 import time
 from collections.abc import Iterator
@@ -19,7 +24,6 @@ from etils import epath
 
 from robust_tfds import errors
 from robust_tfds.storage import paths
-from robust_tfds.storage.process import Process
 
 _ADVICE = {
   errno.ENOSPC: "The disk is full: free some space",
@@ -31,12 +35,11 @@ _ADVICE = {
   errno.EEXIST: "A file lies where a folder belongs: move it away",
   errno.EISDIR: "A folder lies where a file belongs: move it away",
 }
-_TEMPORARY = ".tmp"
-# Machines write no file for longer; those of others are removed after it.
+_TEMPORARY = re.compile(
+  r"\..+\.(?P<system>[0-9a-f]{8})-(?P<pid>\d+)-[0-9a-f]{8}\.tmp"
+)
+# Other machines' temporary files are removed after it: no file takes longer.
 _STALE_S = 24 * 3600.0
-# To make a folder below one that others remove; each loses only to a removal in
-# the microseconds between two calls.
-_TRIES = 20
 
 
 class DiskError(errors.UserError, OSError):
@@ -91,9 +94,9 @@ def write_bytes(
 
 @contextlib.contextmanager
 def _renamed(path: pathlib.Path, sync: bool) -> Iterator[IO[bytes]]:
-  """A file under a name that tells the process, which is renamed at the end."""
-  name = f".{path.name}.{Process.this().name}{_TEMPORARY}"
-  temporary = path.with_name(name)
+  """Yield a file whose name says who writes it, and rename it at the end."""
+  writer = f"{_system()}-{os.getpid()}-{secrets.token_hex(4)}"
+  temporary = path.with_name(f".{path.name}.{writer}.tmp")
   try:
     with open(temporary, "wb") as file:
       yield file
@@ -126,28 +129,36 @@ def whole_file(path: epath.Path) -> Iterator[IO[bytes]]:
 
 
 def remove_temporary(folder: epath.PathLike) -> None:
-  """Remove what killed processes left of `write_bytes`, directly in a folder.
+  """Remove the temporary files of killed processes directly in a folder.
 
-  What a process of this machine writes that is alive stays, and for a day what
-  one of another machine left: nobody here knows whether it is alive.
+  Files stay while their process of this machine is alive; those of other machines
+  stay for a day.
   """
+  import psutil
+
   if not paths.is_local(folder):
     return
-  for path in pathlib.Path(folder).glob(f".*{_TEMPORARY}"):
-    writer = path.name.removesuffix(_TEMPORARY).rpartition(".")[2]
-    process = Process.parse(writer)
-    if process is not None and _is_left(path, process):
+  for path in pathlib.Path(folder).glob(".*.tmp"):
+    match = _TEMPORARY.fullmatch(path.name)
+    if not match:
+      continue
+    if match["system"] == _system():
+      is_left = not psutil.pid_exists(int(match["pid"]))
+    else:
+      is_left = time.time() - path.stat().st_mtime > _STALE_S
+    if is_left:
       with writing(path):
         path.unlink(missing_ok=True)
 
 
-def _is_left(path: pathlib.Path, process: Process) -> bool:
-  """Whether nobody writes a temporary file any more."""
-  if process.here:
-    return not process.alive()
-  with contextlib.suppress(FileNotFoundError):  # it was renamed meanwhile
-    return time.time() - path.stat().st_mtime > _STALE_S
-  return False
+@functools.cache
+def _system() -> str:
+  """Return a hash of this machine and, on Linux, of its boot and container."""
+  parts = [socket.gethostname()]
+  boot = pathlib.Path("/proc/sys/kernel/random/boot_id")
+  if boot.exists():
+    parts += [boot.read_text("ascii"), os.readlink("/proc/self/ns/pid")]
+  return hashlib.sha256("\n".join(parts).encode()).hexdigest()[:8]
 
 
 def exists(path: epath.PathLike) -> bool:
@@ -222,27 +233,17 @@ def remove(path: epath.PathLike) -> None:
 
 
 def make_folder(folder: epath.PathLike) -> None:
-  """Make a folder and those above it, which others may remove meanwhile.
-
-  Who ends removes the folder above its own if nothing is in it (see
-  `remove_empty`), at times just before another makes its own there.
+  """Make a folder and those above it.
 
   Raises:
     DiskError: it could not be made.
   """
-  folder = epath.Path(folder)
   with writing(folder):
-    for _ in range(_TRIES - 1):
-      with contextlib.suppress(FileNotFoundError):
-        return folder.mkdir(parents=True, exist_ok=True)
-    folder.mkdir(parents=True, exist_ok=True)
+    epath.Path(folder).mkdir(parents=True, exist_ok=True)
 
 
 def remove_empty(folder: epath.PathLike) -> None:
-  """Remove a folder in which nothing is; buckets have none.
-
-  Whoever makes one below it at the same time does so by `make_folder`.
-  """
+  """Remove a folder if it is empty; buckets have no empty ones."""
   if paths.is_local(folder):
     with contextlib.suppress(OSError):
       os.rmdir(folder)

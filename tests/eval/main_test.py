@@ -75,14 +75,14 @@ class MainTest(absltest.TestCase):
     self.run.assert_not_called()
 
   def test_plans_refuse_weights_that_runs_refuse(self):
-    """Those of an older release, which the run's model was trained by."""
+    """Those that are not the ones which were written."""
     root = pathlib.Path(self.workdir.full_path)
     note = {"recipe": {}, "files": {"variables/_METADATA": "0" * 64}}
     (root / "models" / "digits_cnn").mkdir(parents=True)
     file = root / "models" / "digits_cnn" / "recipe.json"
     file.write_text(json.dumps(note))
     for measure in ("", "measure"):
-      with self.assertRaisesRegex(errors.UserError, "an older release"):
+      with self.assertRaisesRegex(errors.UserError, "are not what was writ"):
         self._main(workdir=str(root), plan=measure or True)
     self.describe.assert_not_called()
 

@@ -173,7 +173,7 @@ class CommandTest(in_folder.TestCase):
     ("header_only", _HEADER.encode(), "mine.csv holds no rows"),
     ("header_twice", _GOOD.replace("\n", "\n" + _HEADER, 1).encode(), "row 1"),
     ("numbered", _numbered().replace(b"2,2\n", b"2\n"), "mine.csv: line 4: 5 v"),
-    ("no_model", _with("model", " "), "column 'model', row 1 is empty"),
+    ("no_model", _with("model", " "), "column 'model', row 1: empty"),
     ("utf16", _GOOD.encode("utf-16"), "mine.csv: this is UTF-16"),
     ("latin1", _changed("x1", "xé").decode().encode("latin1"), "is not UTF-8"),
     ("gzip", gzip.compress(_GOOD.encode()), "mine.csv: this is a gzip file"),
@@ -196,7 +196,7 @@ class CommandTest(in_folder.TestCase):
     data = _GOOD.replace("fog,1,x", "fog,1,\u00e9").replace(
       "\n,0,x", "\n,0,e\u0301"
     )
-    self._refused("Unicode form alone: write all in NFC", self._file(data))
+    self._refused("same Unicode form", self._file(data))
 
   @parameterized.named_parameters(
     ("pickle", {"top1": np.array([object()] * 8)}, "'top1': Python objects"),
@@ -256,7 +256,7 @@ class CommandTest(in_folder.TestCase):
     path = self._file(header + ",0,a,1,1,2,1\n")
     self._refused(r"row 1 \('a'\): the class 1 is both top1 and top3", path)
     path = self._file(header.replace("top2,", "") + ",0,a,1,1,2\n")
-    self._refused("give all ranks from top1 to top3", path)
+    self._refused("expected all ranks from top1 to top3", path)
 
   def test_what_is_seen_is_said(self):
     unasked = re.sub(r",(\d),\n", r",a\1,\n", _UNASKED)
@@ -269,13 +269,13 @@ class CommandTest(in_folder.TestCase):
       self.assertIn(words, screen)
 
   def test_classes_that_are_counted_from_another_number_are_said(self):
-    for by, words in ((1, "less 1"), (-1, "plus 1")):
+    for by, words in ((1, "minus 1"), (-1, "plus 1")):
       rows = [(i, i % 4 + 1, i % 4 + 1 + by) for i in range(12)]
       lines = [f",0,x{i},{label},{top1}" for i, label, top1 in rows]
       header = "corruption,severity,example_id,label,top1"
       screen = self._score(self._file("\n".join([header, *lines])))
-      self.assertIn(f"0 of 12, and 12 if top1 is taken {words}", screen)
-    self.assertNotIn("if top1 is taken", self._score(self._file()))
+      self.assertIn(f"are right, and 12 would be with top1 {words}", screen)
+    self.assertNotIn("would be with top1", self._score(self._file()))
 
   def test_what_is_not_read_is_named(self):
     screen = self._score(self._file(_with("score", 0.5)))
@@ -322,7 +322,9 @@ class CommandTest(in_folder.TestCase):
       self._score(self.root / "none.csv")
     (self.root / "run" / "cells").mkdir(parents=True)
     (self.root / "run" / "timing.json").write_text("{}")
-    self._refused("run: holds cells, but no config.json", self.root / "run")
+    self._refused(
+      "run/config.json: missing, though there are cells", self.root / "run"
+    )
     os.mkfifo(self.root / "pipe.csv")
     self._refused("pipe.csv: not a file", self.root / "pipe.csv")
 

@@ -243,7 +243,7 @@ class PivotTest(parameterized.TestCase):
 
   def test_note_says_what_the_table_notes_of_headlines(self):
     context = contexts.of_task("classification", names=("fog",))
-    row = cells_lib.Summary.of(context.rows)
+    row = cells_lib.Summary.from_rows(context.rows)
     notes = [
       row.row("", "mce", None, note="missing: fog 3 (1 of 75)"),
       row.row("fog", "ce", None, note="missing: fog 3 (1 of 5)"),
@@ -255,7 +255,9 @@ class PivotTest(parameterized.TestCase):
 
   def test_a_note_names_a_number_once(self):
     context = contexts.of_task("video")
-    row = cells_lib.Summary.of(context.rows).row("", "gamma_a", None, note="x")
+    row = cells_lib.Summary.from_rows(context.rows).row(
+      "", "gamma_a", None, note="x"
+    )
     note = pivot.note(dataclasses.replace(context, notes=[row]))
     self.assertIn(". gamma_a of ours: x.", note)
 

@@ -1,6 +1,5 @@
 """Disks: whole files, locks, caches."""
 
-import dataclasses
 import errno
 import io
 import multiprocessing
@@ -17,8 +16,7 @@ from absl.testing import absltest, parameterized
 from etils import epath
 
 from robust_tfds import errors
-from robust_tfds.storage import cache, disk, locks, npz, process, whole_files
-from robust_tfds.storage.process import Process
+from robust_tfds.storage import cache, disk, locks, npz, whole_files
 from tests import fake_bucket, in_folder
 from tools import import_graph
 
@@ -103,23 +101,6 @@ class DiskTest(in_folder.TestCase):
       self.assertFalse(path.exists())
     self.assertEqual(path.read_bytes(), b"new")
 
-  def test_a_folder_is_made_while_others_remove_the_one_above(self):
-    """As the end of one source's parts does at the start of the next's."""
-    above, times = self.root / "parts", 3
-    mkdir = os.mkdir
-
-    def mkdir_and_removal(path, *args):
-      nonlocal times
-      mkdir(path, *args)
-      if pathlib.Path(path) == above and times:
-        times -= 1
-        disk.remove_empty(above)
-
-    with mock.patch.object(os, "mkdir", mkdir_and_removal):
-      disk.make_folder(epath.Path(above / "mine"))
-    self.assertTrue((above / "mine").is_dir())
-    self.assertEqual(times, 0)
-
   def test_a_folder_in_the_way(self):
     self.path.mkdir()
     with self.assertRaisesRegex(
@@ -128,18 +109,23 @@ class DiskTest(in_folder.TestCase):
       disk.write_text(self.path, "x")
 
   def test_remains_of_the_killed(self):
-    this = process.Process.this()
-    dead = dataclasses.replace(this, started=this.started - 60)
-    far = dataclasses.replace(this, system="elsewhere")
-    old = dataclasses.replace(far, nonce="old")
-    for writer in (this, dead, far, old):
-      (self.root / f".a.json.{writer.name}.tmp").touch()
-    for name in ("users.tmp", ".users.tmp"):
+    child = multiprocessing.get_context("fork").Process(target=os.getpid)
+    child.start()
+    child.join()
+    here = disk._system()
+    names = {
+      "alive": f".a.json.{here}-{os.getpid()}-00000000.tmp",
+      "dead": f".a.json.{here}-{child.pid}-00000000.tmp",
+      "far": ".a.json.aaaaaaaa-1-00000000.tmp",
+      "old": ".a.json.aaaaaaaa-1-00000001.tmp",
+      "users": ".users.tmp",
+    }
+    for name in names.values():
       (self.root / name).touch()
-    os.utime(self.root / f".a.json.{old.name}.tmp", (1, 1))
+    os.utime(self.root / names["old"], (1, 1))
     disk.remove_temporary(self.root)
-    stay = [f".a.json.{writer.name}.tmp" for writer in (this, far)]
-    self.assertCountEqual(self._names(), ["users.tmp", ".users.tmp", *stay])
+    stay = [names[which] for which in ("alive", "far", "users")]
+    self.assertCountEqual(self._names(), stay)
 
 
 class FolderTest(absltest.TestCase):
@@ -242,33 +228,6 @@ class NpzTest(absltest.TestCase):
       for name, array in _ARRAYS.items():
         np.testing.assert_array_equal(again[name], array)
         self.assertEqual(again[name].dtype, array.dtype)
-
-
-class ProcessTest(absltest.TestCase):
-  """Processes are told apart, and the dead from the living."""
-
-  def test_names(self):
-    one, other = Process.this(), Process.this()
-    self.assertNotEqual(one.name, other.name)
-    self.assertEqual(Process.parse(one.name), one)
-    self.assertEqual(one.pid, os.getpid())
-    for name in ("", "notes.txt", "a-b-c-d", "a-1-2", "a-1-2-3-4"):
-      self.assertIsNone(Process.parse(name))
-
-  def test_here(self):
-    this = Process.this()
-    self.assertTrue(this.here)
-    self.assertFalse(dataclasses.replace(this, system="elsewhere").here)
-
-  def test_alive(self):
-    this = Process.this()
-    self.assertTrue(this.alive())
-    earlier = dataclasses.replace(this, started=this.started - 60)
-    self.assertFalse(earlier.alive())
-    child = multiprocessing.get_context("fork").Process(target=os.getpid)
-    child.start()
-    child.join()
-    self.assertFalse(dataclasses.replace(this, pid=child.pid).alive())
 
 
 class WholeFilesTest(absltest.TestCase):

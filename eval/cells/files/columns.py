@@ -3,8 +3,7 @@
 When a cell is written, the facts of its examples go into a separate file
 (`OF_EXAMPLES`, see `eval/cells/files/examples.py`). A cell of another program
 is checked against the schema (`check`). The ranges of values that means are
-computed from are checked whenever a cell is read (`check_ranges`); other checks
-of values are in `eval/submissions/values.py`.
+computed from are checked whenever a cell is read (`check_ranges`).
 """
 
 import dataclasses
@@ -119,19 +118,19 @@ OF_EXAMPLES = frozenset(
 )
 
 
-def of_cell(
-  task: str, condition: Condition, there: Columns
+def schema(
+  task: str, condition: Condition, columns: Columns
 ) -> dict[str, Column]:
   """Return the columns that a cell may have.
 
   Args:
-    there: its columns: detections are stored in one of three forms.
+    columns: its columns: detections are stored in one of three forms.
   """
   if task == "sequences":
     of_task = _CLEAN_OF_SEQUENCES if condition.clean else _SEQUENCES
   elif task in ("detection", "frame_detection"):
     forms = {"value": _NUMBERS, "category_id": _RESULT_LIST}
-    of_task = next((forms[n] for n in forms if n in there), _DETECTED)
+    of_task = next((forms[n] for n in forms if n in columns), _DETECTED)
     if task == "frame_detection" and of_task is _DETECTED:
       of_task = {n: c for n, c in _DETECTED.items() if n != "image_id"}
   else:
@@ -149,13 +148,12 @@ def check(
 
   Raises:
     UserError: the message names the column.
-
   """
-  known = of_cell(task, condition, columns)
+  known = schema(task, condition, columns)
   for name in columns:
     if name not in known:
       raise errors.UserError(
-        f"{source}: the column {name!r} is none of the task {task}; it has"
+        f"{source}: the column {name!r} is none of the task {task}, which has"
         f" {', '.join(known)}."
       )
   for name, column in known.items():
@@ -163,7 +161,7 @@ def check(
       _check_kind(f"{source}: {name}", columns[name], column)
     elif column.needed:
       raise errors.UserError(
-        f"{source}: lacks the column {name!r}, which the task {task} has."
+        f"{source}: the column {name!r} of the task {task} is missing."
       )
 
 

@@ -16,10 +16,7 @@ from eval.cells.files import damage
 from robust_tfds import errors, reading, records
 from robust_tfds.storage import disk
 
-# Of the layout and of what a cell's columns mean. 1: before the tables of
-# conditions; its Cityscapes-C on the fly is not what is prepared. 2: before the
-# checksums of cells, which cannot be made up afterwards. 3: ids in every cell.
-# No earlier version is read.
+# Version of the layout and of what a cell's columns mean. No other one is read.
 VERSION = 4
 # Key of another program's predictions: the mark of the run that they stand beside.
 BESIDE = "beside"
@@ -47,8 +44,7 @@ _Levels = int | list[int]
 class _Settings(pydantic.BaseModel):
   """The used settings; other keys are ignored.
 
-  A run's own schema (`eval/run/spec.py`) knows the keys of today; a workdir may
-  be of earlier code, or a stranger's.
+  A run's own schema is in `eval/run/spec.py`; a workdir may be a stranger's.
   """
 
   model_config = pydantic.ConfigDict(extra="allow", strict=True)
@@ -164,9 +160,7 @@ def plain(config: ml_collections.ConfigDict) -> dict[str, Any]:
 
 
 def mark(config: Mapping[str, Any]) -> str:
-  """Return 12 digits of a hash of a run's settings, by which others refer to
-  it.
-  """
+  """Return a hash of a run's settings, 12 digits."""
   return provenance.fingerprint(config)
 
 
@@ -188,14 +182,14 @@ def check_same(path: epath.Path, config: ml_collections.ConfigDict) -> None:
 
 
 def differences(
-  one: Mapping[str, Any], other: Mapping[str, Any]
+  before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> dict[str, tuple[Any, Any]]:
   """Return the differences of two configs that can change a number.
 
   Returns:
     `data.name` and so on -> both values; None for a missing one.
   """
-  first, second = _flat(_called(one)), _flat(_called(other))
+  first, second = _flat(_labelled(before)), _flat(_labelled(after))
   return {
     k: (first.get(k), second.get(k))
     for k in sorted(first.keys() | second.keys())
@@ -210,24 +204,21 @@ def differences(
 def _check_versions(
   workdir: epath.Path, versions: Any, any_pixels: bool
 ) -> None:
-  stated = versions if isinstance(versions, dict) else {"workdir": 1}
-  version = stated.get("workdir")
-  if version != VERSION:
-    raise _OtherVersionError(
-      f"{workdir} is a workdir of version {version}; this code reads and writes"
-      f" version {VERSION}. Its numbers stay in its table.csv; run again in a new"
-      " --workdir, or use the robust_tfds that wrote it."
-    )
-  pixels = stated.get("pixels")
-  if pixels != provenance.PIXELS_VERSION and not any_pixels:
-    raise _OtherVersionError(
-      f"{workdir} holds cells of pixels of version {pixels!r}; this code makes"
-      f" version {provenance.PIXELS_VERSION}, and a table must not mix them. Its"
-      " numbers stay in its table.csv; run again in a new --workdir."
-    )
+  stated = versions if isinstance(versions, dict) else {}
+  for name, expected in (
+    ("workdir", VERSION),
+    ("pixels", provenance.PIXELS_VERSION),
+  ):
+    version = stated.get(name)
+    if version != expected and not (name == "pixels" and any_pixels):
+      raise _OtherVersionError(
+        f"{workdir}: versions.{name}: got {version!r}, this code reads and writes"
+        f" {expected}. Its table.csv stays readable: run again in a new --workdir,"
+        " or use the robust_tfds that wrote it."
+      )
 
 
-def _called(config: Mapping[str, Any]) -> dict[str, Any]:
+def _labelled(config: Mapping[str, Any]) -> dict[str, Any]:
   """Return the config with its only model's label, which defaults to the name."""
   out, model = dict(config), config.get("model")
   if isinstance(model, Mapping):

@@ -74,12 +74,10 @@ def is_folder(path: epath.Path) -> bool:
   return place.is_dir() and not place.is_symlink()
 
 
-def of_other_examples(
+def find_other_examples(
   notes: Mapping[epath.Path, note_lib.Note],
 ) -> Iterator[tuple[epath.Path, str]]:
-  """Yield cells whose examples differ from most cells of their split, with the
-  reason.
-  """
+  """Yield cells with other examples than most of their split, and why."""
   splits: dict[tuple[str, str], list[epath.Path]] = {}
   for folder, note in notes.items():
     if note.split.name:
@@ -94,13 +92,13 @@ def of_other_examples(
       if split.ids != usual:
         yield (
           folder,
-          f"{folder}: of {split.examples:,} examples that are not the"
+          f"{folder}: its {split.examples:,} examples are not the"
           f" {notes[model].split.examples:,} of {model}, though both are of"
           f" {split.name}",
         )
 
 
-def of_missing_examples(
+def find_missing_examples(
   folder: epath.Path,
   notes: Mapping[epath.Path, note_lib.Note],
   check: Callable[[epath.Path, note_lib.File], object],

@@ -49,7 +49,7 @@ def write(folder: epath.Path, columns: Columns) -> note_lib.File:
     DiskError: it could not be written.
   """
   data = packed.dumps(columns)
-  file = note_lib.File.of(data)
+  file = note_lib.File.from_bytes(data)
   place = path(folder, file)
   try:
     if note_lib.read_file(place, file) == data:

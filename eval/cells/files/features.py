@@ -51,7 +51,7 @@ class Features:
     """The model, run and condition in words."""
     return f"{self.model} ({self.run}), {self.condition}"
 
-  def of(self, example_id: np.ndarray) -> Features:
+  def select(self, example_id: np.ndarray) -> Features:
     """Return the rows of these examples, in this order; all must be present."""
     order = np.argsort(self.example_id)
     rows = order[np.searchsorted(self.example_id, example_id, sorter=order)]
@@ -86,7 +86,7 @@ def read(folder: epath.Path) -> list[Features]:
   files = sorted(folder.glob("*/*/*.npz"), key=_order)
   if not files:
     raise errors.UserError(
-      f"{folder}: no features. Keep some: robust-tfds features --layers=NAME"
+      f"{folder}: no features. Record some: robust-tfds features --layers=NAME"
       f" --out={folder} RUN"
     )
   return [_read(file) for file in files]
@@ -101,7 +101,7 @@ def _read(file: epath.Path) -> Features:
   if not {"example_id", "label"} <= arrays.keys():
     raise errors.UserError(
       f"{file}: got the arrays {', '.join(arrays) or 'none'}, expected example_id,"
-      " label and layers: a file that robust-tfds features has not written."
+      " label and layers, as robust-tfds features writes them."
     )
   layers = {
     name.removeprefix(_LAYER): x

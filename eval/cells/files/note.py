@@ -38,15 +38,15 @@ class Split(Record):
     rows: number of rows of the columns.
     examples: number of different ids among them.
     ids: sha256 of the ids, in their order.
-    labels: sha256 of the true classes, in that order; empty if the examples
-      have none of their own; None if not recorded.
+    labels: sha256 of the true classes, in that order, as little-endian int64;
+      empty if the examples have none of their own.
   """
 
   name: str
   rows: _Count
   examples: _Count
   ids: _Sha256
-  labels: str | None = None
+  labels: str
 
 
 class File(Record):
@@ -56,7 +56,7 @@ class File(Record):
   sha256: _Sha256
 
   @classmethod
-  def of(cls, data: bytes) -> File:
+  def from_bytes(cls, data: bytes) -> File:
     """Create it from the file's bytes."""
     return cls(size=len(data), sha256=hashlib.sha256(data).hexdigest())
 
@@ -155,15 +155,10 @@ def split_of(
     rows=len(example_id),
     examples=len(ids),
     ids=digest.hexdigest(),
-    labels="" if labels is None else _labels_sha256(labels),
+    labels=""
+    if labels is None
+    else hashlib.sha256(labels.astype("<i8").tobytes()).hexdigest(),
   )
-
-
-def _labels_sha256(labels: np.ndarray) -> str:
-  """Return the sha256 of the numbers as little-endian int64, whatever their
-  dtype.
-  """
-  return hashlib.sha256(labels.astype("<i8").tobytes()).hexdigest()
 
 
 def read(folder: epath.Path) -> Note:
@@ -203,7 +198,7 @@ def read_file(path: epath.Path, file: File) -> bytes:
   """
   check_size(path, file)
   data = reading.file_bytes(path, limit=limits.ARRAY_BYTES)
-  if File.of(data) != file:
+  if File.from_bytes(data) != file:
     raise errors.UserError(
       f"{path}: its checksum is not that of what was written: it was changed or"
       " damaged since."

@@ -66,7 +66,7 @@ def loads(data: bytes, source: str) -> dict[str, np.ndarray]:
 def pack(columns: Columns) -> dict[str, np.ndarray]:
   """Pack columns as arrays, named as the module describes."""
   out: dict[str, np.ndarray] = {}
-  for name, values in _without_no_detections(columns).items():
+  for name, values in _unpadded(columns).items():
     kind = values.dtype.kind
     if kind in _TEXTS:
       joined, lengths = _joined(values)
@@ -94,7 +94,7 @@ def unpack(arrays: Columns) -> dict[str, np.ndarray]:
       columns[column] = _split(values, wide[f"{column}.lengths"], kind)
     elif kind == "ragged":
       most, *lengths = wide[f"{_DETECTIONS}.lengths"].tolist()
-      columns[column] = _with_no_detections(column, values, lengths, most)
+      columns[column] = _padded(column, values, lengths, most)
     elif kind != "lengths":
       columns[name] = values
   return columns
@@ -160,8 +160,8 @@ def _split(data: np.ndarray, lengths: np.ndarray, kind: str) -> np.ndarray:
   return np.array(texts, np.str_)
 
 
-def _without_no_detections(columns: Columns) -> dict[str, np.ndarray]:
-  """Return detections without the padding at the end of each row."""
+def _unpadded(columns: Columns) -> dict[str, np.ndarray]:
+  """Return columns without the padding of detections at the end of each row."""
   out = dict(columns)
   if not _NO_DETECTION.keys() <= columns.keys():
     return out
@@ -179,7 +179,7 @@ def _without_no_detections(columns: Columns) -> dict[str, np.ndarray]:
   return out
 
 
-def _with_no_detections(
+def _padded(
   name: str, values: np.ndarray, lengths: Sequence[int], most: int
 ) -> np.ndarray:
   shape = (len(lengths), most, *values.shape[1:])

@@ -38,8 +38,8 @@ _NAME = re.compile(r"rows-(\d+)-(\d+)-(\d+)-host-(\d+)-of-(\d+)\.npz")
 _MOST_BYTES = 128 << 20  # of cells that are assembled at once
 
 Range = tuple[int, int]
-# Rows, and the cells that lack them.
-Lacking = tuple[Range, Sequence[Cell]]
+# Rows, and the cells that do not have them.
+Missing = tuple[Range, Sequence[Cell]]
 # Number of a batch within its block -> its rows.
 Batches = Mapping[int, predictions.Columns]
 
@@ -183,7 +183,7 @@ class Parts:
       if name is not None and name.hosts == self._hosts:
         self._held[name] = _about(path)
 
-  def remaining(self, rows: int, cells: Sequence[Cell]) -> list[Lacking]:
+  def remaining(self, rows: int, cells: Sequence[Cell]) -> list[Missing]:
     """Return ranges of this host's rows, and the cells that some host has not
     made.
 
@@ -193,19 +193,19 @@ class Parts:
       rows: of the largest share, from 0.
       cells: that are not finished.
     """
-    lacking = {cell: self._lacking(cell, rows) for cell in cells}
-    points = {p for ranges in lacking.values() for r in ranges for p in r}
-    out: list[Lacking] = []
+    missing = {cell: self._missing(cell, rows) for cell in cells}
+    points = {p for ranges in missing.values() for r in ranges for p in r}
+    out: list[Missing] = []
     for first, last in itertools.pairwise(sorted(points)):
-      those = [
+      unfinished = [
         c
-        for c, ranges in lacking.items()
+        for c, ranges in missing.items()
         if any(a <= first < b for a, b in ranges)
       ]
-      if out and out[-1][0][1] == first and out[-1][1] == those:
-        out[-1] = (out[-1][0][0], last), those
-      elif those:
-        out.append(((first, last), those))
+      if out and out[-1][0][1] == first and out[-1][1] == unfinished:
+        out[-1] = (out[-1][0][0], last), unfinished
+      elif unfinished:
+        out.append(((first, last), unfinished))
     return out
 
   def is_whole(self, cell: Cell, rows: int) -> bool:
@@ -214,20 +214,18 @@ class Parts:
     Args:
       rows: see `remaining`.
     """
-    return not self._lacking(cell, rows)
+    return not self._missing(cell, rows)
 
-  def _lacking(self, cell: Cell, rows: int) -> list[Range]:
+  def _missing(self, cell: Cell, rows: int) -> list[Range]:
     out, place = [], 0
-    for first, last in [*self._whole(_key(cell)), (rows, rows)]:
+    for first, last in [*self._whole_blocks(_key(cell)), (rows, rows)]:
       if first > place:
         out.append((place, first))
       place = last
     return out
 
   def made(self, block: Range, cell: Cell) -> set[int]:
-    """Return the numbers of the batches of a block that all hosts have of a
-    cell.
-    """
+    """Return the numbers of a block's batches that all hosts have of a cell."""
     key = _key(cell)
     of_hosts = [
       {
@@ -243,7 +241,7 @@ class Parts:
   def rows_of(self, cell: Cell) -> int:
     """Return how many of this host's rows of a cell need not be made again."""
     key, seen, total = _key(cell), set(), 0
-    whole = self._whole(key)
+    whole = self._whole_blocks(key)
     for name, about in sorted(self._held.items(), key=lambda item: item[0]):
       usable = name in whole.get(name.block, ()) or about.cut == self._cut
       if name.host == self._host and usable:
@@ -325,7 +323,7 @@ class Parts:
     disk.remove_empty(self._folder)
     disk.remove_empty(self._folder.parent)
 
-  def _whole(self, key: str) -> dict[Range, list[_Name]]:
+  def _whole_blocks(self, key: str) -> dict[Range, list[_Name]]:
     """Return the blocks that all hosts have of a cell; no row is in two of
     them.
 
@@ -355,7 +353,9 @@ class Parts:
 
   def _names_of(self, key: str) -> list[_Name]:
     """Return the parts that a cell is assembled from."""
-    return [name for names in self._whole(key).values() for name in names]
+    return [
+      name for names in self._whole_blocks(key).values() for name in names
+    ]
 
   def _join(
     self, cells: Sequence[Cell]
@@ -425,7 +425,7 @@ def _about(path: epath.Path) -> _About:
   """
   about = reading.npz_file(path, lambda name: name == "about").get("about")
   if about is None:
-    raise errors.UserError(f"{path}: lacks 'about'.")
+    raise errors.UserError(f"{path}: 'about' is missing.")
   source = f"{path}: about"
   value = reading.json_text(about.tobytes(), source)
   record = reading.records(value, _About, source)

@@ -22,9 +22,9 @@ Classification columns, one row per example:
                           model has no output for it
   brier       float32     sum over the classes of (probability - [true])^2
 
-Cells of earlier versions and predictions of other programs do not have the last
-two (`eval/tasks/parts/proper_scores.py`). The first four are facts of the
-examples. For other tasks see `eval/cells/files/columns.py`.
+Predictions of other programs do not have the last two
+(`eval/tasks/parts/proper_scores.py`). The first four are facts of the examples. For
+other tasks see `eval/cells/files/columns.py`.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -53,10 +53,10 @@ def split(
   columns: Columns,
 ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
   """Split columns into facts of examples, and a model's outputs."""
-  of = columns_lib.OF_EXAMPLES
+  shared = columns_lib.OF_EXAMPLES
   return (
-    {name: values for name, values in columns.items() if name in of},
-    {name: values for name, values in columns.items() if name not in of},
+    {name: values for name, values in columns.items() if name in shared},
+    {name: values for name, values in columns.items() if name not in shared},
   )
 
 
@@ -95,7 +95,7 @@ def finish(
       note_lib.split_of(
         split_of, columns["example_id"], examples_lib.labels(columns)
       ),
-      {FILE: note_lib.File.of(data)},
+      {FILE: note_lib.File.from_bytes(data)},
       examples_lib.write(examples, of_examples),
     )
     disk.write_bytes(cell / FILE, data)
@@ -133,7 +133,7 @@ def check(
     UserError: names the file.
   """
   if FILE not in note.files:
-    raise errors.UserError(f"{cell / note_lib.FILE}: files: lacks {FILE}.")
+    raise errors.UserError(f"{cell / note_lib.FILE}: files: {FILE} is missing.")
   for name, file in note.files.items():
     check_file(cell / name, file)
 
@@ -178,18 +178,13 @@ def together(
   rows = {len(values) for values in columns.values()}
   if len(rows) > 1 or "example_id" not in columns:
     raise errors.UserError(
-      f"{cell / FILE}: columns of {sorted(rows)} rows; each has one for every"
-      " example."
+      f"{cell / FILE}: columns of {sorted(rows)} rows, expected one row for every"
+      " example in each."
     )
   return columns
 
 
 def concatenate(parts: Iterable[Columns]) -> dict[str, np.ndarray]:
-  """Concatenate the rows of several batches.
-
-  A column that some batches do not have is left out: a run that an earlier
-  version began stored fewer.
-  """
+  """Concatenate the rows of several batches, which have the same columns."""
   listed: Sequence[Columns] = list(parts)
-  shared = [k for k in listed[0] if all(k in p for p in listed)]
-  return {k: np.concatenate([p[k] for p in listed]) for k in shared}
+  return {k: np.concatenate([p[k] for p in listed]) for k in listed[0]}

@@ -49,7 +49,7 @@ def number_at(
 
 def numbers(rows: Iterable[Row], kind: Kind) -> dict[Key, Number]:
   """Return a model's numbers over cells, from its rows."""
-  over = table.by_cell(rows, kind).get(None, [])
+  over = table.group_by_cell(rows, kind).get(None, [])
   return {(r.metric, r.corruption, r.severity): r.number for r in over}
 
 
@@ -61,7 +61,7 @@ def cells(
   """
   return {
     condition: {r.metric: r.number for r in of_cell}
-    for condition, of_cell in table.by_cell(rows, kind).items()
+    for condition, of_cell in table.group_by_cell(rows, kind).items()
     if condition is not None
   }
 

@@ -256,7 +256,7 @@ def _ranges(
 
 def _conditions(group: Sequence[Scored]) -> list[Condition]:
   listed = {c for one in group for c in one.entry.cells}
-  return sorted(listed, key=workdir.place)
+  return sorted(listed, key=workdir.sort_key)
 
 
 def _notes(
@@ -281,10 +281,10 @@ def _notes(
       "Seeds differ: the corruptions were drawn anew, and models are paired by"
       " example, not by draw."
     )
-  notes += cell_facts.decoders_differ(
+  notes += cell_facts.decoder_notes(
     (e.label, e.data.get("decoders")) for e in entries if not e.printed
   )
-  notes += cell_facts.stated((e.label, e.model_facts) for e in entries)
+  notes += cell_facts.elsewhere_notes((e.label, e.model_facts) for e in entries)
   if len({str(f) for e in entries if (f := e.data.get(cell_facts.OWN))}) > 1:
     notes.append(
       "Some of the runs have different files of users' own corruptions, which"

@@ -219,7 +219,9 @@ def _line(
   tested: tuple[str, float, Number] | None,
   adjusted: float | None,
 ) -> Line:
-  difference = Number.of(float(cell.first.value) - float(cell.second.value))
+  difference = Number.from_floats(
+    float(cell.first.value) - float(cell.second.value)
+  )
   test = Test()
   if tested is not None and adjusted is not None:
     kind, p, difference = tested

@@ -121,11 +121,11 @@ def check_facts(
       + " Facts shown as 'unknown' were not recorded: the run is from an earlier"
       " robust_tfds or another program." * one_unknown
     )
-  notes = cell_facts.decoders_differ(
+  notes = cell_facts.decoder_notes(
     (which, data["decoders"])
     for which, data in (("first", one), ("second", other))
   )
-  notes += cell_facts.stated(
+  notes += cell_facts.elsewhere_notes(
     (side.model, side.model_facts.words()) for side in (first, second)
   )
   unknown = [

@@ -168,17 +168,13 @@ def words(name: str) -> str:
 
 
 def _family(name: str) -> str:
-  """Return the family of a name: `acc_pmk` for `acc_pmk/k=3`, `AP` for
-  `bbox/AP`.
-  """
+  """Return a name's family: `AP` for `bbox/AP`."""
   parts = [part for part in name.split("/") if part not in _OVERLAPS]
   return parts[0] if parts else ""
 
 
 def _heading(defined: Metric, name: str) -> str:
-  """Return the heading of a mean or a family's member, with its part: `pm-10,
-  k=3`.
-  """
+  """Return the heading of a mean or a family's member: `pm-10, k=3`."""
   first, *rest = name.split("/")
   if first in _OVERLAPS:
     return _OVERLAPS[first] + defined.heading

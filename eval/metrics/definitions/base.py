@@ -103,9 +103,7 @@ class Metric:
 
   @property
   def sign(self) -> int:
-    """The sign of the sense: 1 if more is better, -1 if less is, 0 for neither
-    and unknown.
-    """
+    """1 if more is better, -1 if less is, 0 for neither and unknown."""
     return {"higher": 1, "lower": -1}.get(self.sense, 0)
 
   @property

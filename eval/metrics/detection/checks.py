@@ -140,9 +140,7 @@ def detections(
 
 
 def detection_array(truth: Mapping[str, Any], dt: np.ndarray) -> np.ndarray:
-  """Return a checked `[N, 7]` array of image_id, x, y, w, h, score,
-  category_id.
-  """
+  """Return `[N, 7]`: image_id, x, y, w, h, score, category_id, checked."""
   if dt.ndim != 2 or dt.shape[1] != 7 or dt.dtype.kind not in "iuf":
     raise errors.UserError(
       "Detections as an array are numbers [N, 7] (image_id, x, y, w, h, score,"
@@ -304,8 +302,6 @@ def _sound(polygons: Any, size: tuple[int, int]) -> Any:
 
 
 def drawn(polygons: Any, size: tuple[int, int]) -> dict[str, Any]:
-  """Draw polygons as run lengths, the only form of detections that COCO's tools
-  take.
-  """
+  """Draw polygons as run lengths, as COCO's tools take detections."""
   mask = rle.from_polygons(polygons, size)
   return {"size": list(mask.size), "counts": mask.counts}

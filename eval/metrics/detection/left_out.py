@@ -219,9 +219,7 @@ def _class_numbers(
 def _without(
   row: np.ndarray, block: np.ndarray, rows: int, halves: np.ndarray
 ) -> np.ndarray:
-  """Return cumulative counts up to each row, for what each column contains:
-  `[rows, C]`.
-  """
+  """Return cumulative counts per column up to each row: `[rows, C]`."""
   blocks = len(halves)
   size = (rows + 1) * blocks
   each = np.bincount(row * blocks + block, minlength=size)
@@ -238,9 +236,7 @@ def _without(
 
 
 def _remaining(own: np.ndarray, halves: np.ndarray) -> np.ndarray:
-  """Return the indices of the hits that each column contains, then the others:
-  `[H, C]`.
-  """
+  """Return the indices of each column's hits, then the others: `[H, C]`."""
   left_out = own[:, None] == np.arange(-1, len(halves))
   absent = np.concatenate([left_out, halves[own] == 0], axis=1)
   return np.argsort(absent, axis=0, kind="stable")
@@ -263,9 +259,7 @@ def _average(
 
 
 def _needed(number: np.ndarray, rule: Rule) -> np.ndarray:
-  """Return the number of hits that each recall needs, per number of objects:
-  int64 `[R, N]`.
-  """
+  """Return the hits that each recall needs, int64 `[R, N]`."""
   different, place = np.unique(number, return_inverse=True)
   need = [
     np.searchsorted(np.arange(n + 1) / max(n, 1), rule.recalls)

@@ -222,9 +222,7 @@ def _outside_range(area: np.ndarray, limits: tuple[float, float]) -> np.ndarray:
 
 
 def _most_certain(detected: Detected) -> tuple[Detected, np.ndarray]:
-  """Return at most 100 detections per picture and class, and their ranks among
-  them.
-  """
+  """Return at most 100 detections a picture and class, and their ranks."""
   order = np.lexsort((-detected.score, detected.label, detected.image))
   keys = np.stack([detected.image, detected.label])[:, order]
   new = np.ones(len(order), bool)

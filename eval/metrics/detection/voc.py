@@ -129,9 +129,7 @@ def match(
 def _best(
   objects: Boxes, detected: Boxes, border: float
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Return each detection's object of the largest IoU, -1 for none, and the
-  IoU.
-  """
+  """Return the object of the largest IoU, -1 for none, and the IoU."""
   pairs = overlaps.Pairs.from_classes(detected, objects)
   iou = _iou(detected.box[pairs.detection], objects.box[pairs.thing], border)
   # The first among equals.

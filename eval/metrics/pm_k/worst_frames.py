@@ -267,9 +267,7 @@ class Frames:
 def _rows(
   gt: Iterable[Mapping], dt: Iterable[Mapping]
 ) -> tuple[list[Mapping], list[Mapping]]:
-  """Return both lists after checks of the rows' fields and the kinds of their
-  ids.
-  """
+  """Return both lists after checks of fields and ids."""
   out = []
   for what, rows, fields in (("gt", gt, _OF_GT), ("dt", dt, _OF_DT)):
     if isinstance(rows, (Mapping, str)) or not isinstance(rows, Iterable):

@@ -114,7 +114,7 @@ class CellMaker:
 
   def _lacking(
     self, parts: parts_lib.Parts, missing: Sequence[Cell], source: inputs.Source
-  ) -> list[parts_lib.Lacking]:
+  ) -> list[parts_lib.Missing]:
     """Return what no part holds; all hosts see the same."""
     if self._host.index == 0:
       parts.prepare(missing)

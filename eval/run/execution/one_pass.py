@@ -132,7 +132,7 @@ class Pass:
     self,
     setup: Setup,
     parts: parts_lib.Parts,
-    lacking: Sequence[parts_lib.Lacking],
+    lacking: Sequence[parts_lib.Missing],
     cells: Sequence[Cell],
     source: inputs.Source,
   ):

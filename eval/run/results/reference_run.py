@@ -104,7 +104,9 @@ def joined(
     notes=[
       *predictions.notes,
       f"facts of the data: those of {options.facts}",
-      *cell_facts.stated((m, facts.words()) for m in predictions.labels()),
+      *cell_facts.elsewhere_notes(
+        (m, facts.words()) for m in predictions.labels()
+      ),
     ],
   )
 

@@ -357,7 +357,7 @@ class ModelCells:
 
   def over(self, headlines: Iterable[Headline]) -> list[table.Row]:
     """Return the rows of the headlines that its cells trigger."""
-    summary = cells_lib.Summary.of(self.every_row, self.baseline)
+    summary = cells_lib.Summary.from_rows(self.every_row, self.baseline)
     return [
       self.row(headline, summary)
       for headline in headlines
@@ -373,7 +373,7 @@ class ModelCells:
     if headline.restated:
       row = self.row_of(headline.cells[0], headline.metrics[0], level)
       if headline.own_fingerprint:
-        summary = cells_lib.Summary.of([row])
+        summary = cells_lib.Summary.from_rows([row])
       ends, n = (row.lo, row.hi), row.n
       note = "; ".join(filter(None, (headline.note, row.note)))
       return summary.row(

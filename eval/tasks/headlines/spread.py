@@ -84,11 +84,13 @@ def number(
     raise ValueError(f"A number is {value}, expected one in [{least}, {most}].")
   why = "" if math.isnan(value) else _why_none(replicates, keeps_points)
   if why or math.isnan(value):
-    return dataclasses.replace(Number.of(value), note=why)
+    return dataclasses.replace(Number.from_floats(value), note=why)
   lo, hi = np.clip(replicates.interval(percentiles=percentiles), *bounds)
   t = np.clip(replicates.jackknife_interval(), *bounds).tolist()
   beside = None if replicates.draws is None else (t[0], t[1])
-  return dataclasses.replace(Number.of(value, lo, hi), jackknife=beside)
+  return dataclasses.replace(
+    Number.from_floats(value, lo, hi), jackknife=beside
+  )
 
 
 def bounded_difference(

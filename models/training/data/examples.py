@@ -104,9 +104,7 @@ class Examples(abc.ABC):
     return row
 
   def __getstate__(self) -> dict[str, Any]:
-    """Return the state for other processes: where examples are stored, no
-    decoded pixels.
-    """
+    """Return the state for other processes, without decoded pixels."""
     return {**self.__dict__, "_held": {}, "_left": HELD_BYTES}
 
   @abc.abstractmethod

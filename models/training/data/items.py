@@ -78,9 +78,7 @@ def stacked(rows: Sequence[Item]) -> dict[str, np.ndarray]:
 def _clip(
   row: Mapping[str, Any], config: Config, rule: str, key: np.ndarray
 ) -> np.ndarray:
-  """Cut a clip from a video: anywhere if the crop is random, else from its
-  middle.
-  """
+  """Cut a clip: anywhere if the crop is random, else from the middle."""
   if not config.frames:
     raise errors.UserError(
       "a video, of which data.frames=0 are asked for. Expected the frames of the"

@@ -84,9 +84,7 @@ def check(
 
 
 def _joined(groups: Sequence[str], digests: Sequence[bytes]) -> Sequence[str]:
-  """Return each example's group, merged with all groups that share a digest
-  with it.
-  """
+  """Return each example's group; groups that share a digest are merged."""
   first: dict[bytes, str] = {}
   above: dict[str, str] = {}
 

@@ -110,9 +110,7 @@ class Source:
     return len(self._parts[TRAIN])
 
   def ids(self, split: str = TRAIN) -> list[str]:
-    """Return the sorted ids of `train`, or of `validation` if a fraction was
-    named.
-    """
+    """Return the sorted ids of `train` or `validation`."""
     return [self._examples.ids[i] for i in self._part(split)]
 
   def steps(
@@ -270,9 +268,7 @@ class Source:
     return self._additions.copies if self._additions and split == TRAIN else 1
 
   def _ordered(self, split: str, seed: int, epoch: int) -> _Order:
-    """Return a part's examples, each as often as it is shown, in the epoch's
-    order.
-    """
+    """Return a part's examples and copies, in the epoch's order."""
     numbers = self._part(split)
     own = self._keys(seed)[numbers]
     copies = range(self._copies(split))
@@ -311,9 +307,7 @@ class _Order:
 
 
 class _Epoch:
-  """The sequence that grain reads: a host's examples of an epoch, in their
-  order.
-  """
+  """A host's examples of an epoch, in their order, as grain reads them."""
 
   def __init__(
     self,
@@ -405,9 +399,7 @@ def _batch(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _add_canvas(read: examples.Examples, config: Config) -> Config:
-  """Return the config with a canvas and a number of boxes if pictures have
-  objects.
-  """
+  """Return the config with the canvas and box number that objects need."""
   if read.kind != examples.OBJECTS or (config.canvas and config.boxes):
     return config
   if not read.largest:

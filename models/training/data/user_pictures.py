@@ -65,9 +65,7 @@ class Pictures:
     return len(self._files)
 
   def __getstate__(self) -> dict[str, Any]:
-    """Return the state for other processes: where the pictures are, not the
-    held pixels.
-    """
+    """Return the state for other processes, without the held pixels."""
     return {**self.__dict__, "_held": {}, "_left": examples.HELD_BYTES}
 
   @functools.cached_property

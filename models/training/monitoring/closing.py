@@ -62,9 +62,7 @@ def lines(
 def verdict(
   prepared: Prepared, steps: int, measured: Sequence[Mapping[str, Any]]
 ) -> str:
-  """Return e.g. `digits_cnn: 1.4 % wrong on 141 held-out examples after 300
-  steps`.
-  """
+  """Return the result in words: `digits_cnn: 1.4 % wrong on 141 ...`."""
   name, last = prepared.model.name, measured[-1] if measured else {}
   after = f"after {steps:,} steps"
   if validation.LOSS not in last:
@@ -78,9 +76,7 @@ def verdict(
 
 
 def command(prepared: Prepared, workdir: epath.Path) -> str:
-  """Return the command that evaluates the weights, on the data's benchmark if
-  it is known.
-  """
+  """Return the command that evaluates the weights."""
   name, model = prepared.config.data.source, prepared.model.name
   run = "robust-tfds run --config="
   if name in _QUICKSTARTS:

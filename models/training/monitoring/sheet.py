@@ -21,9 +21,7 @@ _EM = 0.05  # size of the letters of boxes, of the longer side
 
 
 def lines(prepared: Prepared) -> list[pictures.Line]:
-  """Return lines of pictures: as they were read, then one line per view, or per
-  clip.
-  """
+  """Return lines of pictures: as read, then one per view or clip."""
   classes = prepared.source.classes
   rows, ids, listed, boxed = _first(prepared)
   if boxed:

@@ -8,5 +8,4 @@ schedules    `config.schedule`: the learning rate of each step
 validation   error and loss on the held-out part
 metrics      metrics.csv: a line every so many steps
 checkpoints  the states that are kept, and how a stopped training continues
-activations  an estimate of the memory of a step, for `--plan`
 """

@@ -58,14 +58,11 @@ class Checkpoints:
     workdir: epath.Path,
     keep: Keep,
     facts: Mapping[str, Any],
-    *,
-    read_only: bool = False,
   ):
     """Prepare the checkpoints of a workdir; creates nothing yet.
 
     Args:
       facts: identity of the training, see `workdir.check`.
-      read_only: nothing is created or removed; the folder exists.
 
     Raises:
       UserError: a file is in the folder's place.
@@ -73,7 +70,6 @@ class Checkpoints:
     import orbax.checkpoint as ocp
 
     self._ocp, self._keep, self._facts = ocp, keep, dict(facts)
-    self._read_only = read_only
     # Its threads log a traceback for errors that are raised in words here.
     logging.get_absl_logger().addFilter(_not_of_orbax)
     self._folder = epath.Path(workdir).resolve() / FOLDER
@@ -103,8 +99,7 @@ class Checkpoints:
           preservation_policy=managers.AnyPreservationPolicy(policies),
           best_fn=score,  # so that metrics are written
           best_mode="min",
-          cleanup_tmp_directories=not self._read_only,
-          read_only=self._read_only,
+          cleanup_tmp_directories=True,
         ),
         item_handlers={
           _STATE: ocp.StandardCheckpointHandler(),
@@ -157,21 +152,8 @@ class Checkpoints:
     """Whether there is a checkpoint."""
     return self._manager.latest_step() is not None
 
-  def check(self, mesh: Mesh) -> int | None:
-    """Read the last state, whatever its shapes, and return its step.
-
-    The result is None if there is none.
-
-    Raises:
-      UserError: as for `last`.
-    """
-    step = self._manager.latest_step()
-    if step is not None:
-      self._restored(step, None, mesh)
-    return step
-
   def _restored(
-    self, step: int, like: Mapping[str, Any] | None, mesh: Mesh
+    self, step: int, like: Mapping[str, Any], mesh: Mesh
   ) -> tuple[dict[str, Any], Run]:
     """Return the arrays of a step by path, on all devices, and its `run`."""
     args, sharding = self._ocp.args, NamedSharding(mesh, PartitionSpec())
@@ -182,7 +164,6 @@ class Checkpoints:
       run = reading.records(got[_RUN], Run, _RUN)
     self._check_facts(step, run.facts)
     with self._reading(step):
-      like = like or dict(self._manager.item_metadata(step)[_STATE])
       shapes = {
         name: jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=sharding)
         for name, x in like.items()
@@ -244,9 +225,7 @@ def _not_of_orbax(record: Any) -> bool:
 
 
 def _short(error: Exception) -> str:
-  """Return the end of an error's first line, with the system's message, without
-  its specs.
-  """
+  """Return the end of an error's first line, without its specs."""
   line, _, _ = _SPECS.sub("", str(error).strip()).partition("\n")
   return line.rstrip(".")[-_WORDS:] or type(error).__name__
 
@@ -259,9 +238,7 @@ def _flat(state: State) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-  """Silence orbax's logging: it narrates, and logs tracebacks of what it also
-  raises.
-  """
+  """Silence orbax, which logs tracebacks of what it also raises."""
   before = logging.get_verbosity()
   logging.set_verbosity(logging.FATAL)
   try:

@@ -176,9 +176,7 @@ class Loop:
       self._checkpoints.close()
 
   def _batches(self, step: int) -> Iterator[dict[str, Any]]:
-    """Yield the batches from a step to the last, over as many epochs as it
-    takes.
-    """
+    """Yield the batches from a step to the last, over several epochs."""
     config, per_epoch = self._config, self.lengths.per_epoch
     while step < self.lengths.steps:
       epoch, done = divmod(step, per_epoch)
@@ -232,9 +230,7 @@ class Loop:
       self._checkpoints.save(self.state, self._run(), score)
 
   def _left(self, step: int) -> str:
-    """Return the remaining time in words, without the first step, which
-    compiles.
-    """
+    """Return the remaining time; the first step, which compiles, is left out."""
     left = self.lengths.steps - step
     if not self._first or not left or step == self._first[0]:
       return ""

@@ -104,9 +104,7 @@ class _Momentum(NamedTuple):
 
 
 def _momentum(config: Optimizer) -> optax.GradientTransformation:
-  """Build torch's momentum: the first gradient enters whole, later ones
-  dampened.
-  """
+  """Build torch's momentum: only later gradients are dampened."""
   momentum, nesterov = config.momentum, config.nesterov
   if nesterov and config.dampening:
     raise errors.UserError(

@@ -29,9 +29,7 @@ _KEY, _MASK = "key", "mask"
 
 
 def score(numbers: Mapping[str, float]) -> float:
-  """Return the number that ranks networks, lower is better: the error, or the
-  loss.
-  """
+  """Return the number that ranks networks, lower is better."""
   return numbers.get(ERROR, numbers[LOSS])
 
 
@@ -108,9 +106,7 @@ class Validation:
     }
 
   def _object_sums(self, variables: Any, batch: Mapping[str, Any]) -> Any:
-    """Return sums of a detector's losses over the rows of a batch, each row by
-    itself.
-    """
+    """Return sums of a detector's losses, each row by itself."""
 
     def loss(row: Mapping[str, jax.Array]) -> jax.Array:
       key = jax.random.wrap_key_data(row[_KEY], impl="threefry2x32")

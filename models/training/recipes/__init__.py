@@ -63,9 +63,7 @@ def defaults(name: str) -> dict[str, Any]:
 
 
 def _config(kind: type[base.Recipe]) -> type[settings.Group]:
-  """Return the schema of a recipe's config: the types of its fields, with their
-  limits.
-  """
+  """Return the schema of a recipe's config, with the fields' limits."""
   hints = typing.get_type_hints(kind, include_extras=True)
   fields: dict[str, Any] = {
     field.name: (hints[field.name], field.default)

@@ -59,12 +59,7 @@ class Alp(base.Recipe):
   @property
   def passes(self) -> int:
     """The gradients of a step: the attack's, and those of what is then shown."""
-    return self.attack + (2 if self.paired else 1)
-
-  @property
-  def attack(self) -> int:
-    """The number of the attack's steps."""
-    return self.steps
+    return self.steps + (2 if self.paired else 1)
 
   @property
   def paired(self) -> bool:

@@ -70,9 +70,7 @@ class Augmix(base.Recipe):
     return jnp.concatenate([clean, *mixed]) if self.jsd else mixed[0]
 
   def disclosure(self) -> dict[str, Any]:
-    """Return what the recipe discloses: operations that overlap benchmarks, if
-    used.
-    """
+    """Return the operations that overlap benchmarks, if used."""
     overlap = list(operations.OVERLAPPED) if self.overlap else []
     more = {"conditions": overlap, "pictures": operations.words(self.overlap)}
     return {**super().disclosure(), **more}
@@ -80,9 +78,7 @@ class Augmix(base.Recipe):
   def logits_loss(
     self, logits: jax.Array, label: jax.Array
   ) -> tuple[jax.Array, base.Numbers]:
-    """Compute the loss: cross-entropy plus the weighted disagreement of the
-    views.
-    """
+    """Compute cross-entropy plus the weighted disagreement of the views."""
     if not self.jsd:
       return super().logits_loss(logits, label)
     each = logits.reshape(_VIEWS + 1, -1, logits.shape[-1])

@@ -71,29 +71,18 @@ class Recipe:
 
   @property
   def extras(self) -> tuple[str, ...]:
-    """The names of what `extra_arrays` adds to an example: further arguments of
-    `transform`.
-    """
+    """The names of arrays from `extra_arrays`, arguments of `transform`."""
     return ()
 
   @property
   def folders(self) -> Mapping[str, str]:
-    """The user's folders that `extra_arrays` takes pictures from, by the key of the
-    config.
-    """
+    """The user's folders of `extra_arrays`, by the key of the config."""
     return {}
 
   @property
   def passes(self) -> int:
     """The gradients of the network that a step takes for an example: its cost."""
     return 1
-
-  @property
-  def attack(self) -> int:
-    """The number of `passes` that search for pixels before the network is shown
-    them.
-    """
-    return 0
 
   @property
   def copies(self) -> int:
@@ -180,18 +169,14 @@ class Recipe:
   def network_inputs(
     self, apply_train: ApplyTrain, variables: Variables, batch: Batch
   ) -> Any:
-    """Return the network's input in a step: `views`, or an attack's result on
-    them.
-    """
+    """Return the input of a step: `views`, perhaps after an attack."""
     del apply_train, variables
     return self.views(batch)
 
   def logits_loss(
     self, logits: jax.Array, label: jax.Array
   ) -> tuple[jax.Array, Numbers]:
-    """Compute the loss and further numbers to log, from float32 `[views * B,
-    classes]`.
-    """
+    """Compute the loss, and numbers to log, from `[views * B, classes]`."""
     return self.cross_entropy(logits, label), {"error": error(logits, label)}
 
   def test_inputs(self, images: jax.Array) -> jax.Array:

@@ -76,9 +76,7 @@ class CorruptionMix(base.Recipe):
       )
 
   def transform(self, images: jax.Array, keys: jax.Array) -> jax.Array:
-    """Return each picture or clip under one of the names at one of the
-    severities.
-    """
+    """Return every picture or clip under a drawn name and severity."""
     clean = self.moved(images, keys)
     changed = corruption_mix.corruption_mix(
       clean,

@@ -38,9 +38,7 @@ class Detector(stylized.Styling, base.Recipe):
         )
 
   def views(self, batch: base.Batch) -> Any:
-    """Return the batch with its pictures stylized and mirrored, and its objects
-    mirrored.
-    """
+    """Return the batch, stylized and mirrored with its objects."""
     return base.map_rows(self._transformed, dict(batch))
 
   def _transformed(self, batch: dict[str, jax.Array]) -> dict[str, jax.Array]:

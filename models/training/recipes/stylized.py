@@ -78,9 +78,7 @@ class Styling:
 
   @property
   def copies(self) -> int:
-    """The number of times that an epoch shows an example: 2 if both versions
-    are shown.
-    """
+    """How often an epoch shows an example: 2 if both versions are shown."""
     return 2 if self.mode == COMBINED else 1
 
   @property
@@ -142,9 +140,7 @@ class Styling:
     return jnp.where(styled[:, None, None, None], changed, images)
 
   def styled_by(self) -> str:
-    """Return what is mixed in, in words: `64 procedural textures by texture,
-    not AdaIN`.
-    """
+    """Return the styles in words: `64 procedural textures by texture, ...`."""
     if self.mode == STANDARD:
       return ""
     words = f"{self.textures} procedural textures of seed 0"

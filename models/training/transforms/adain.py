@@ -172,9 +172,7 @@ def _walked(
 
 
 def _continued(x: jax.Array, size: jax.Array, back: int) -> jax.Array:
-  """Fill the row and the column behind a picture with those `back` before its
-  end.
-  """
+  """Fill the line behind a picture with the one `back` before its end."""
   for axis, length in zip((1, 2), size):
     line = jax.lax.dynamic_index_in_dim(x, length - back, axis)
     place = jax.lax.broadcasted_iota(jnp.int32, x.shape, axis)

@@ -168,9 +168,7 @@ def _host_draws(
   edition: str,
   size: tuple[int, ...],
 ) -> dict[str, dict[str, jax.Array]]:
-  """Return the host's draws for every clip by name, arrays `[B, T, ...]`, 0 for
-  others.
-  """
+  """Return the host's draws by name, `[B, T, ...]`; 0 for other clips."""
   of_host = [n for n in names if not _is_picture_corruption(n)]
   if not of_host:
     return {}

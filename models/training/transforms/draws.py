@@ -74,8 +74,6 @@ def gamma(key: jax.Array, alpha: float, count: int, stream: int) -> jax.Array:
 def _log_gamma(
   key: jax.Array, alpha: float, count: int, stream: int
 ) -> jax.Array:
-  """Draw logarithms of gammas with alpha below 1: Marsaglia & Tsang 2000,
-  section 6.
-  """
+  """Draw logarithms of gammas, alpha < 1: Marsaglia & Tsang 2000, 6."""
   power = jnp.log(seeding.uniform(key, (count,), stream + 2))
   return jnp.log(gamma(key, alpha + 1, count, stream)) + power / alpha

@@ -134,9 +134,7 @@ def _apply_table(words: jax.Array, drawn: Drawn, *, overlap: bool) -> jax.Array:
 
 
 def _autocontrast(words: jax.Array, strength: jax.Array) -> jax.Array:
-  """Return the table of `ImageOps.autocontrast`, int32 `[3, 256]`, with its
-  float64 rounding.
-  """
+  """Return the table of `ImageOps.autocontrast`, int32 `[3, 256]`."""
   scales = double.bits(np.append(0, 255 / np.arange(1, 256)))
   index = np.arange(256)
   tables = []
@@ -199,9 +197,7 @@ def _towards(level: jax.Array, strength: jax.Array) -> jax.Array:
 def _blend(
   degenerate: jax.Array, level: jax.Array, strength: jax.Array
 ) -> jax.Array:
-  """Compute `Image.blend` of levels at an enhancement's factor, truncated and
-  clipped.
-  """
+  """Compute `Image.blend` at a factor, truncated and clipped."""
   # .18 u + .1 in parts of `_FINE`; strengths are below 2**16.
   factor = (4608 * strength + 10 * _FINE + 50) // 100
   mixed = degenerate * _FINE + factor * (level - degenerate)

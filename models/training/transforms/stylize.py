@@ -87,9 +87,7 @@ def stylize(
 
 
 def stylizer_name(stylizer: adain.Stylizer | None) -> str:
-  """Return the stylizer's name for a disclosure: `texture` if no weights were
-  given.
-  """
+  """Return the stylizer's name; `texture` without weights."""
   return "texture" if stylizer is None else stylizer.name
 
 

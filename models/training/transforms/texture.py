@@ -79,9 +79,7 @@ def _encoded(pictures: jax.Array) -> jax.Array:
 
 
 def _decoded(features: jax.Array) -> jax.Array:
-  """Invert `_encoded`: every pixel is the mean of the values from its 16
-  filters.
-  """
+  """Invert `_encoded`: a pixel is the mean of its 16 filters' values."""
   parts = jnp.split(_product(features, _filters().T), len(_PLACES), axis=-1)
   high, wide = (n - _SIDE + 1 for n in features.shape[1:3])
   total = jnp.zeros((len(features), high, wide, 3))
@@ -97,9 +95,7 @@ def _product(x: jax.Array, matrix: np.ndarray) -> jax.Array:
 
 @functools.cache
 def _filters() -> np.ndarray:
-  """Return an orthogonal matrix, float32 `[48, 48]`, with one filter per
-  column.
-  """
+  """Return an orthogonal matrix, float32 `[48, 48]`, a filter a column."""
   rng = np.random.default_rng(0)
   matrix = np.linalg.qr(rng.standard_normal((_FILTERS, _FILTERS)))[0]
   return matrix.astype(np.float32)

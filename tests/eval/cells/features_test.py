@@ -37,18 +37,20 @@ class FeaturesTest(in_folder.TestCase):
     self.assertEqual(clean.classes, ["bow", "box", "cry"])
 
   def test_rows_of_examples(self):
-    one = made().of(np.array(["v40", "v2"]))
+    one = made().select(np.array(["v40", "v2"]))
     self.assertEqual(one.label.tolist(), [1, 2])
     wanted = made().layers["deep"][[40, 2]]
     np.testing.assert_array_equal(one.layers["deep"], wanted)
 
   def test_refusals(self):
     folder = epath.Path(self.root)
-    with self.assertRaisesRegex(errors.UserError, "no features. Keep some"):
+    with self.assertRaisesRegex(errors.UserError, "no features. Record some"):
       features.read(folder)
     file = made().write(folder)
     np.savez(file, label=np.zeros(3))
-    with self.assertRaisesRegex(errors.UserError, "has not written"):
+    with self.assertRaisesRegex(
+      errors.UserError, "as robust-tfds features writes"
+    ):
       features.read(folder)
     file.write_bytes(b"cut")
     with self.assertRaisesRegex(errors.UserError, "clean.npz"):

@@ -7,13 +7,13 @@ import multiprocessing
 import os
 import pathlib
 import signal
-import threading
 import zipfile
 from collections.abc import Sequence
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest, parameterized
+import psutil
+from absl.testing import parameterized
 from etils import epath
 
 from eval.cells.cell import Cell
@@ -29,7 +29,6 @@ from eval.cells.files import note as note_lib
 from eval.cells.workdir import Workdir
 from robust_tfds import conditions, errors
 from robust_tfds.storage import disk, paths
-from robust_tfds.storage.process import Process
 from tests import fake_bucket, in_folder, quick
 from tests.faults import filesystem
 
@@ -89,14 +88,6 @@ class ExamplesTest(parameterized.TestCase):
         reader.columns(folder, file)
     self.assertEqual(steps["open"], 1)
 
-  def test_few_sets_stay_in_memory(self):
-    folder, reader = self._folder("bucket"), examples.Reader()
-    files = [examples.write(folder, _columns(x)) for x in "abc"]
-    with fake_bucket.counted() as steps:
-      for file in files * 2:
-        reader.columns(folder, file)
-    self.assertEqual(steps["open"], 6)
-
   def test_damage_after_it_was_read_is_seen(self):
     folder, reader = self._folder("disk"), examples.Reader()
     file = examples.write(folder, _columns("a", "b"))
@@ -107,18 +98,6 @@ class ExamplesTest(parameterized.TestCase):
     os.utime(place, ns=(0, 0))
     with self.assertRaisesRegex(errors.UserError, f"^{place}: its checksum"):
       reader.columns(folder, file)
-
-  def test_written_by_many_at_once(self):
-    folder = self._folder("disk")
-    threads = [
-      threading.Thread(target=examples.write, args=(folder, _columns("a")))
-      for _ in range(8)
-    ]
-    for thread in threads:
-      thread.start()
-    for thread in threads:
-      thread.join()
-    self.assertLen(list(folder.iterdir()), 1)
 
 
 def _cell(config: str, model: str = "m", fingerprint: str = "f") -> Cell:
@@ -660,20 +639,6 @@ def _part(columns, rows) -> dict:
   return {k: v[rows] for k, v in columns.items()}
 
 
-class ConcatenateTest(absltest.TestCase):
-  """Prediction folders: whole or absent, and the same bytes for any sharding."""
-
-  def test_columns_that_some_parts_lack_are_left_out(self):
-    """Those that an earlier version began, and this one went on with."""
-    whole = _predictions_columns(["a", "b"])
-    more = {**_predictions_columns(["c"]), "nll": np.ones(1, np.float32)}
-    for halves in ((whole, more), (more, whole)):
-      got = predictions.concatenate(halves)
-      self.assertEqual(got.keys(), whole.keys())
-      self.assertLen(got["label"], 3)
-    self.assertIn("nll", predictions.concatenate([more, more]))
-
-
 class PredictionsTest(in_folder.TestCase):
   def setUp(self):
     super().setUp()
@@ -758,7 +723,7 @@ class PredictionsTest(in_folder.TestCase):
   def _written(self, root, columns) -> dict[str, bytes]:
     """Writes a cell and gives all files of the run."""
     cell = predictions.folder(root, "m", "fog_3")
-    with mock.patch.object(Process, "alive", return_value=False):
+    with mock.patch.object(psutil, "pid_exists", return_value=False):
       predictions.finish(cell, root / "examples", columns, _FACTS, "test")
     files = paths.files_below(root)
     return {name: paths.parse(whole).read_bytes() for name, whole in files}

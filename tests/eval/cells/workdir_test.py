@@ -10,7 +10,6 @@ import shutil
 import subprocess
 import sys
 import time
-from unittest import mock
 
 import ml_collections
 import numpy as np
@@ -85,19 +84,17 @@ class ClaimTest(_WorkdirTest):
     )
     self.assertEqual(self.workdir.config(), _config())
 
-  def test_a_workdir_without_versions_is_of_version_1(self):
+  def test_a_workdir_without_versions_is_refused(self):
     self.workdir.claim(_config())
     self._edit(versions=None)
-    self._refuses("workdir of version 1; this code .* 4. .*new --workdir")
-    with self.assertRaisesRegex(errors.UserError, "of version 1"):
-      self.workdir.config()
+    self._refuses("versions.workdir: got None, this code .* 4. .*new --workdir")
 
   def test_other_pixels_are_neither_continued_nor_read(self):
     self.workdir.claim(_config())
     version = config_file.VERSION
     self._edit(versions={"workdir": version, "pixels": 1})
-    self._refuses("cells of pixels of version 1; .* must not mix")
-    with self.assertRaisesRegex(errors.UserError, "pixels of version 1"):
+    self._refuses("versions.pixels: got 1, this code")
+    with self.assertRaisesRegex(errors.UserError, "versions.pixels: got 1"):
       self.workdir.config()
 
   def test_what_is_read_alone_may_be_of_any_pixels(self):
@@ -158,17 +155,6 @@ class CellsTest(_WorkdirTest):
     self.assertTrue(self.workdir.done(asked))
     self.assertEqual(self.workdir.note(asked).fingerprint, "old")
     self.assertFalse(self.workdir.done(_cell("fog_2")))
-
-  def test_labels_that_an_early_note_does_not_name(self):
-    cell = _cell("fog_3")
-    self.workdir.write_cell(cell, _columns("a", "b"))
-    split = self.workdir.split(cell)
-    self.assertLen(split.labels, 64)
-    note = self.workdir.note(cell)
-    early = note.split.model_copy(update={"labels": None})
-    early = note.model_copy(update={"split": early})
-    with mock.patch.object(workdir_lib.Workdir, "note", return_value=early):
-      self.assertEqual(self.workdir.split(cell), split)
 
   def test_a_run_whose_lock_was_broken_finishes_no_cell(self):
     root = fake_bucket.create(self) / "run"
@@ -368,7 +354,7 @@ class DamageTest(_WorkdirTest):
       shutil.rmtree(self.folder)
       self.workdir.write_cell(_cell("fog_2"), _columns(*ids), "test")
       with self.assertRaisesRegex(
-        damage.DamagedError, f"^{self.folder}: of . examples that are not the 3"
+        damage.DamagedError, f"^{self.folder}: its . examples are not the 3"
       ):
         self.workdir.cells()
     self._damaged(self.folder)
@@ -550,18 +536,9 @@ class ConfigFileTest(parameterized.TestCase):
     ({"models": 3}, "models"),
     ({"seed": 1}, "checksum: it is not that of the other"),
     ({"checksum": None}, "checksum: got None"),
-    ({"seed": True}, "seed"),
-    ({"baseline": None}, "baseline"),
-    ({"models": {"a": {"name": 3}}}, "models"),
     ({"model": {"label": "x"}}, "model.name: missing"),
-    ({"data": {"name": "d", "views": 0}}, "data.views"),
     ({"data": {"name": "d", "severities": ["1"]}}, "data.severities"),
-    ({"data": {"name": "d", "severities": None}}, "data.severities"),
-    ({"data": {"name": "d", "corruptions": {"a": 1}}}, "data.corruptions"),
-    ({"data": {"name": "d", "split": 3}}, "data.split"),
-    ({"data": {"name": "d", "limit": "x"}}, "data.limit"),
     ({"data": {"name": "d", "limit": -1}}, "data.limit"),
-    ({"data": {"name": ""}}, "data.name"),
   )
   def test_a_changed_field_is_named(self, changes, message):
     content = json.loads(self.path.read_text())
@@ -584,7 +561,7 @@ class ConfigFileTest(parameterized.TestCase):
     config_file.write(self.path, config)
     self.assertContainsSubset(settings, config_file.read(self.path))
 
-  @parameterized.parameters(None, 0, 1, 2, 3, 5, 99, "x")
+  @parameterized.parameters(None, 3, "x")
   def test_another_version_is_not_damage(self, version):
     content = json.loads(self.path.read_text())
     content["versions"]["workdir"] = version
@@ -593,7 +570,7 @@ class ConfigFileTest(parameterized.TestCase):
     for any_pixels in (False, True):
       with self.assertRaisesRegex(
         errors.UserError,
-        f"a workdir of version {version}; this code reads and writes version 4",
+        f"versions.workdir: got {version!r}, this code reads and writes 4",
       ):
         config_file.read(self.path, any_pixels=any_pixels)
 
@@ -601,20 +578,12 @@ class ConfigFileTest(parameterized.TestCase):
     config = ml_collections.ConfigDict(_CONFIG)
     config_file.write(self.path, config, pixels=1)
     config_file.check_readable(self.path)
-    with self.assertRaisesRegex(errors.UserError, "pixels of version 1"):
+    with self.assertRaisesRegex(errors.UserError, "versions.pixels: got 1"):
       config_file.read(self.path)
     read = config_file.read(self.path, any_pixels=True)
     self.assertEqual(read["versions"]["pixels"], 1)
 
-  def test_differences(self):
-    one = {"a": {"b": 1}, "batch_size": 1, "versions": {"workdir": 1}}
-    other = {"a": {"b": 2, "c": 3}, "batch_size": 2}
-    self.assertEqual(
-      config_file.differences(one, other), {"a.b": (1, 2), "a.c": (None, 3)}
-    )
-
   def test_a_label_that_nobody_said_is_the_name(self):
-    # Until functions said their names, workdirs were labelled by their places.
     before = {"model": {"name": "my_module:build", "label": ""}}
     for label, differ in (
       ("my_module:build", {}),

@@ -86,27 +86,17 @@ _REFUSED = (
     ({"errors": [0.5]}, "errors must be a dict"),
     *(
       ({"errors": {"fog": value}}, "fog: a list of the errors")
-      for value in ("abcde", None, 0.5, {0.5}, {1: 0.5}, jnp.array(0.5))
+      for value in ("abcde", None, {0.5}, jnp.array(0.5))
     ),
     ({"errors": {"fog": [0.5] * 4}}, "5 severities expected, got 4"),
     ({"errors": {"fog": [50.0] * 5}}, "Divide percent by 100"),
     ({"errors": {"fog": [_NAN] * 5}}, "fraction in"),
-    (
-      {"errors": {"fog": np.zeros((5, 2))}},
-      "fog, severity 1 must be a fraction",
-    ),
-    ({"errors": {"fog": [_INF] * 5}}, "fraction in"),
     ({"errors": {"fog": [0.5] * 4 + ["a"]}}, "fog, severity 5 must be"),
-    ({"errors": {"fog": [True] * 5}}, "fog, severity 1 must be"),
     ({"errors": {3: [0.5] * 5}}, "Unknown corruption 3"),
     ({"errors": {"gausian_noise": []}}, "Did you mean 'gaussian_noise'"),
-    ({"clean_error": None}, "clean_error must be a fraction"),
     ({"clean_error": "0.1"}, "clean_error must be a fraction"),
-    ({"clean_error": -0.1}, "clean_error must be a fraction"),
     ({"baseline": None}, "baseline must be a dict"),
-    ({"baseline": ""}, "Unknown baseline"),
     ({"baseline": "alexnett"}, "Did you mean 'alexnet'"),
-    ({"baseline": {}}, "'errors' is missing"),
     ({"baseline": {"errors": {}}}, "'clean_error' is missing"),
     ({"baseline": {"errors": {"fog": [2] * 5}, "clean_error": 0}}, "Divide"),
     (
@@ -114,40 +104,23 @@ _REFUSED = (
       "no errors for brightness",
     ),
   ),
-  *(
-    case
-    for noise in (False, True)
-    for case in _of(
-      stability.flip_probability,
-      {"noise": noise},
-      ({"top1": [[0, -1, 2]]}, "numbered from 0, got -1"),
-      ({"top1": [[0.0, _NAN]]}, "integer array"),
-      ({"top1": [1, 2, 3]}, "integer array"),
-      ({"top1": [[[1, 2, 3]]]}, "integer array"),
-      ({"top1": [[1j, 2]]}, "integer array"),
-      ({"top1": "abc"}, "integer array"),
-      ({"top1": None}, "integer array"),
-      ({"top1": 3}, "integer array"),
-      ({"top1": [["a", "b"]]}, "integer array"),
-      ({"top1": [[True, False]]}, "integer array"),
-      ({"top1": [[1, 2], [3]]}, "unequal length"),
-      ({"top1": np.zeros((2, 1), int)}, "frames"),
-      ({"top1": np.zeros((2, 0), int)}, "frames"),
-      ({"top1": np.zeros((0, 5), int)}, "no sequences"),
-      *(
-        ({"top1": [[1, 2, 3] * 9], "difficulty": bad}, "1, 2 or 3 .* got")
-        for bad in (0, -1, 1.5, True, 7, _NAN, None, "1")
-      ),
-    )
-  ),
   *_of(
     stability.flip_probability,
-    {"top1": [[1, 2]]},
+    {"noise": False},
+    ({"top1": [[0, -1, 2]]}, "numbered from 0, got -1"),
     *(
-      ({"noise": noise}, "noise must be True")
-      for noise in (None, "no", 1, np.array([True, False]))
+      ({"top1": top1}, "integer array")
+      for top1 in ([[0.0, _NAN]], [1, 2, 3], "abc", None, [[True, False]])
     ),
-    ({"difficulty": 2}, "more than 2 frames"),
+    ({"top1": [[1, 2], [3]]}, "unequal length"),
+    ({"top1": np.zeros((2, 1), int)}, "frames"),
+    ({"top1": np.zeros((0, 5), int)}, "no sequences"),
+    *(
+      ({"top1": [[1, 2, 3] * 9], "difficulty": bad}, "1, 2 or 3 .* got")
+      for bad in (0, 1.5, True, _NAN, None)
+    ),
+    ({"top1": [[1, 2]], "difficulty": 2}, "more than 2 frames"),
+    ({"top1": [[1, 2]], "noise": "no"}, "noise must be True"),
   ),
   *(
     case
@@ -158,7 +131,6 @@ _REFUSED = (
     for case in _of(
       function,
       {},
-      ({name: _RANKED[0]}, "integer array"),
       ({name: _RANKED + 0.5}, "integer array"),
       ({name: _RANKED[:, :1]}, "frames"),
       ({name: _RANKED[:0]}, "no sequences"),
@@ -169,57 +141,39 @@ _REFUSED = (
     {"logits": [[1.0, 2.0]]},
     *(
       ({"logits": logits}, "logits must be numbers")
-      for logits in (3.0, "ab", None, [[1j, 2]], [[True, False]], [[]])
+      for logits in (3.0, "ab", [[1j, 2]], [[]])
     ),
     ({"logits": [[1e300, 1e301]]}, "beyond its range"),
     ({"logits": [[1.0, _NAN]]}, "NaN"),
-    ({"logits": [[1.0, _NAN]], "k": 1}, "NaN"),
-    *(({"k": k}, "k must be") for k in (0, -1, 3, 2.5, "1", True)),
+    *(({"k": k}, "k must be") for k in (0, 3, 2.5)),
   ),
   *_of(
     stability.summarize,
     {"fp": {"tilt": 0.1}, "ut5d": {}},
     ({"fp": {}}, "fp is empty"),
-    ({"fp": [0.1]}, "must be a dict"),
-    ({"fp": {"tilt": None}}, "tilt: the flip probability must be"),
     ({"fp": {"tilt": [0.1]}}, "tilt: the flip probability must be"),
     ({"fp": {"tilt": 10.0}}, "Divide percent"),
     ({"fp": {"translte": 0.1}}, "Did you mean 'translate'"),
     ({"ut5d": {"tilt": 16}}, r"must lie in \[0, 15\]"),
-    ({"baseline": "alexnt"}, "Did you mean 'alexnet'"),
     ({"baseline": {}}, "'flip_probability' is missing"),
-    (
-      {"baseline": {"flip_probability": {"tilt": -1}, "unnormalised_t5d": {}}},
-      "the baseline's flip probability",
-    ),
   ),
   *_of(
     pm_k.accuracy,
     _FRAMES,
     ({"correct": [_NAN, 1]}, r"No prediction for set 'a', offset \+0"),
     ({"correct": [1, 2]}, r"0 or 1, got 2 for set 'a', offset \+1"),
-    ({"correct": [0.5, 1]}, r"0 or 1, got 0.5 for set 'a', offset \+0"),
     ({"correct": [1]}, r"must be \[..., 2\] like group_id and frame"),
     ({"correct": [[1, 1], [0, 1]]}, "takes many models"),
-    ({"correct": [[1], [1, 2]]}, "unequal length"),
     ({"correct": ["1", "1"]}, "correct must be bool, .* dtype <U1"),
     ({"group_id": ["a", None]}, "all texts or all whole"),
-    ({"group_id": ["a", 1]}, "all texts or all whole"),
     ({"group_id": [1.0, _NAN]}, "group_id must be texts or whole"),
     ({"group_id": ["a"]}, r"\[frames\] each, got \[1\] and \[2\]"),
     ({"group_id": [], "frame": []}, "at least one anchor, got no frames"),
-    ({"frame": ["0", "1"]}, "frame must hold whole numbers"),
     ({"frame": [False, True]}, "frame must hold whole numbers"),
-    ({"frame": [0, _NAN]}, "got nan"),
-    ({"frame": [0, 1e300]}, "got 1e"),
     ({"frame": [0, 1.5]}, "got 1.5"),
     ({"frame": [0, 0]}, r"Two frames for set 'a', offset \+0"),
     ({"frame": [1, 2]}, "no anchor .* the first 'a'"),
-    *(
-      ({"k": k}, "k must be a whole number")
-      for k in (_NAN, 1e300, -1, 1.5, True, "10", None)
-    ),
-    ({"level": "0.95"}, "level must be"),
+    *(({"k": k}, "k must be a whole number") for k in (_NAN, -1, True)),
     ({"level": 95}, "level must lie"),
   ),
   *_of(
@@ -227,14 +181,10 @@ _REFUSED = (
     {"successes": 1, "n": 5},
     *(
       ({"successes": bad}, "whole numbers")
-      for bad in (
-        *("a", "3", None, True, 1j, np.datetime64(3, "s"), _NAN, 1.5),
-      )
+      for bad in ("3", None, True, np.datetime64(3, "s"), _NAN, 1.5)
     ),
     ({"successes": -1}, "must not be negative"),
-    ({"successes": 0, "n": -3}, "must not be negative"),
     ({"successes": 6}, "More successes than trials: 6"),
-    ({"successes": [[1], [1, 2]]}, "unequal length"),
     ({"successes": [1, 2], "n": [5, 6, 7]}, "do not match"),
     ({"successes": 1e20, "n": 1e21}, "at most 1e"),
     ({"level": 1.0}, "level must lie"),
@@ -243,22 +193,16 @@ _REFUSED = (
     action.robustness,
     _JPEG,
     ({"accuracy": {"jpeg": 0.5}}, r"\(perturbation, severity\), got 'jpeg'"),
-    ({"accuracy": {("jpeg", 1, 2): 0.5}}, "got \\('jpeg', 1, 2\\)"),
     ({"accuracy": {("jpg", 1): 0.5}}, "Did you mean 'jpeg'"),
     *(
       ({"accuracy": {("jpeg", level): 0.5}}, f"must be 1-5, got {level}")
-      for level in (0, 6, 1.0, True)
+      for level in (0, 1.0, True)
     ),
-    ({"accuracy": {("jpeg", 1): None}}, "jpeg, severity 1 must be a fraction"),
     ({"accuracy": {("jpeg", 1): _NAN}}, "jpeg, severity 1 must be a fraction"),
     ({"accuracy": {("jpeg", 1): 60}}, "Divide percent"),
     ({"accuracy": {}}, "No cells"),
-    ({"accuracy": [0.5]}, "must be a dict"),
     ({"clean_accuracy": 0.0}, "clean_accuracy is 0"),
-    *(
-      ({"clean_accuracy": clean}, "clean_accuracy must be")
-      for clean in (*_NO_NUMBERS, 80)
-    ),
+    ({"clean_accuracy": 80}, "clean_accuracy must be"),
   ),
   *_of(
     action.by_shift,
@@ -266,12 +210,6 @@ _REFUSED = (
     ({"correct": [_NAN, 1]}, "correct must be bool"),
     ({"correct": [1]}, "one entry a clip"),
     ({"shift": ["a", "a"], "category": ["x", "y"]}, "in two categories"),
-  ),
-  *_of(
-    action.perturbed_training,
-    {"clean_trained": {"Age": 0.5}},
-    ({"perturbed_trained": {"Actor": 0.5}}, "same categories"),
-    ({"perturbed_trained": {"Age": 0.0}}, "is 0"),
   ),
 )
 

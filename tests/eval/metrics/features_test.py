@@ -121,14 +121,6 @@ class CkaTest(parameterized.TestCase):
     more = [(np.eye(n), np.eye(n)), (x, y)]
     self.assertAlmostEqual(cka.minibatch(more), cka.minibatch([(x, y)]), 12)
 
-  def test_is_never_beyond_1(self):
-    rng = np.random.default_rng(0)
-    for n in (4, 5, 9) * 100:
-      x = rng.normal(size=(n, 7))
-      for y in (x, -3 * x, np.eye(n), rng.normal(size=(n, 1))):
-        got = cka.minibatch([(x, y)])
-        self.assertTrue(math.isnan(got) or -1 <= got <= 1, got)
-
   def test_refuses(self):
     x, y = _features(8)
     bad = x.copy()
@@ -205,11 +197,6 @@ class RobustnessTest(absltest.TestCase):
         self.assertAlmostEqual(result["groups"][g], value, delta=1e-12)
       mean = np.mean(list(groups.values()))
       self.assertAlmostEqual(result["mean"], mean, delta=1e-12)
-
-  def test_better_than_clean_exceeds_one(self):
-    got = action.robustness({("sampling", 1): 0.9}, 0.6)
-    self.assertAlmostEqual(got["gamma_a"]["mean"], 1.3)
-    self.assertAlmostEqual(got["gamma_r"]["mean"], 1.5)
 
   def test_missing_cells_are_named(self):
     first = {(n, 1): 0.5 for n in conditions.VIDEOS.names()}

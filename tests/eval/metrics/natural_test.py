@@ -4,9 +4,8 @@ import numpy as np
 from absl.testing import absltest, parameterized
 
 from eval.metrics import natural_breakdowns as breakdowns
-from eval.metrics import natural_distance, natural_labels, pm_k, purity
+from eval.metrics import natural_labels, pm_k, purity
 from robust_tfds import errors
-from tests import shared_data
 
 
 class BreakdownsTest(absltest.TestCase):
@@ -46,19 +45,6 @@ class BreakdownsTest(absltest.TestCase):
       breakdowns.review_impact(self.correct, self.sets, [0] * 6)
     with self.assertRaisesRegex(ValueError, r"reviewed must be \[6\]"):
       breakdowns.review_impact(self.correct, self.sets, [1])
-
-
-class CdfTest(absltest.TestCase):
-  """The shares of distances of frames from their anchors."""
-
-  def test_refuses(self):
-    with self.assertRaisesRegex(ValueError, "at least one value"):
-      natural_distance.cdf([], [0.1])
-
-  def test_golden(self):
-    want = shared_data.golden_json("video", "pmk_golden.json.gz")["linf"]
-    got = natural_distance.cdf(want["linf_0_1"], want["thresholds"])
-    np.testing.assert_allclose(got, want["cdf"], atol=1e-12)
 
 
 class LabelsTest(parameterized.TestCase):

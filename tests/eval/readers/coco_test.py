@@ -96,9 +96,11 @@ class CocoReaderTest(in_folder.TestCase):
     self.assertEqual(self._p(file), _clean(results(5.0)))
     fog = self.root / "fog_3.json"
     fog.write_text(json.dumps(results(0)))
-    with self.assertRaisesRegex(errors.UserError, "fog_3.json is no folder"):
+    with self.assertRaisesRegex(errors.UserError, "fog_3.json is not a folder"):
       self._read(fog)
-    with self.assertRaisesRegex(errors.UserError, "net.json: .* by --truth"):
+    with self.assertRaisesRegex(
+      errors.UserError, "--truth: missing. .*net.json"
+    ):
       self._read(file, truth=None)
 
   def test_boxes_in_another_form_are_refused(self):
@@ -144,7 +146,7 @@ class CocoReaderTest(in_folder.TestCase):
       self.truth.write_text(json.dumps({**truth(), "images": images}))
       file.write_text(json.dumps([{**rows[0], "image_id": name}]))
       with self.assertRaisesRegex(
-        errors.UserError, f"'{name}': {count} images"
+        errors.UserError, f"'{name}': got {count} images"
       ):
         self._read(file).rows()
     images[0]["file_name"], images[1]["file_name"] = "2.jpg", "4.jpg"

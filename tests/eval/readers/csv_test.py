@@ -113,7 +113,7 @@ class CsvReaderTest(in_folder.TestCase):
     rows = self._rows(path, dataset="mine_c", seed=3, baseline="")
     self.assertEqual({(r.dataset, r.seed) for r in rows}, {("mine_c", 3)})
     self.assertEmpty(table.select(rows, metric="ce"))
-    with self.assertRaisesRegex(ValueError, "--rules=voc means nothing for a"):
+    with self.assertRaisesRegex(ValueError, "--rules=voc has no meaning for a"):
       self._read(path, rules="voc")
 
   def test_class_folders_that_are_numbers_are_names(self):

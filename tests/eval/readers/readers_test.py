@@ -66,7 +66,7 @@ class ChooseTest(in_folder.TestCase):
 
   @parameterized.parameters("a.txt", "other")
   def test_nothing_fits(self, name):
-    with self.assertRaisesRegex(ValueError, f"{name} is of no known format"):
+    with self.assertRaisesRegex(ValueError, f"{name}: unknown format"):
       self._kind(name)
 
   def test_one_format_at_a_time(self):
@@ -93,16 +93,16 @@ class OptionsTest(absltest.TestCase):
     options = base.Options(seed=0, rules="voc")
     options.check(("seed", "rules"), "a folder")
     with self.assertRaisesRegex(
-      ValueError, "--rules=voc means nothing for a f"
+      ValueError, "--rules=voc has no meaning for a f"
     ):
       options.check(("seed",), "a folder")
-    with self.assertRaisesRegex(ValueError, "it takes no such flag"):
+    with self.assertRaisesRegex(ValueError, "which takes no flag"):
       base.Options(seed=0).check((), "a folder")
 
   def test_frames(self):
-    self.assertFalse(base.Options(dataset="imagenet_c").of_frames)
-    self.assertTrue(base.Options(dataset="ytbb_robust").of_frames)
-    self.assertTrue(base.Options(metadata=pathlib.Path("x")).of_frames)
+    self.assertFalse(base.Options(dataset="imagenet_c").has_frames)
+    self.assertTrue(base.Options(dataset="ytbb_robust").has_frames)
+    self.assertTrue(base.Options(metadata=pathlib.Path("x")).has_frames)
 
 
 class ConfigTest(absltest.TestCase):
@@ -191,7 +191,7 @@ class FramesReaderTest(in_folder.TestCase):
       ([*whole[:-1], (self.ids[-1], -1, "b")], "'top1', row 12 .*no class -1"),
       ([(i, 30, "m") for i in self.ids], "row 1 .* no class 30"),
       ([*whole[:-1], (self.ids[-1], "", "b")], "'top1', row 12 .* is empty"),
-      ([*whole[:-1], ("", 1, "b")], "'example_id', row 12 is empty"),
+      ([*whole[:-1], ("", 1, "b")], "'example_id', row 12: empty"),
     ):
       path = write(self.root / "mine.csv", rows)
       with self.assertRaisesRegex(errors.UserError, message):
@@ -200,13 +200,13 @@ class FramesReaderTest(in_folder.TestCase):
   def test_what_is_left_out_is_named(self):
     rows = [(i, 4, "m") for i in (*self.ids, "val/of/no/set.JPEG")]
     notes = self._read(write(self.root / "mine.csv", rows)).notes
-    self.assertIn("1 frames of mine.csv are of no reviewed set", notes[-1])
+    self.assertIn("1 frames of mine.csv are in no reviewed set", notes[-1])
 
   def test_other_refusals(self):
     path = write(self.root / "mine.csv", [(i, 4, "m") for i in self.ids])
     with self.assertRaisesRegex(ValueError, "Did you mean 'ytbb_robust'"):
       self._read(path, dataset="ytbb_robst")
-    with self.assertRaisesRegex(ValueError, "name its folder by --metadata"):
+    with self.assertRaisesRegex(ValueError, "--metadata: missing"):
       self._read(path, metadata=None)
 
   def test_ytbb(self):
@@ -368,7 +368,11 @@ class RawResultsTest(parameterized.TestCase):
     self.assertNotIn("mpc_all", metrics)
 
   @parameterized.named_parameters(
-    ("severity", lambda d: d["severities"].__setitem__(2, 9), "no severity 2"),
+    (
+      "severity",
+      lambda d: d["severities"].__setitem__(2, 9),
+      "severity 2: missing",
+    ),
     (
       "shape",
       lambda d: d["results"]["bbox"]["AP"].pop(),
@@ -382,7 +386,7 @@ class RawResultsTest(parameterized.TestCase):
     (
       "flag",
       lambda d: d["results"]["bbox"]["AP"][9].__setitem__(2, True),
-      "got 'True' in it",
+      "got 'True'",
     ),
     (
       "severities",
@@ -464,7 +468,7 @@ class WorkdirReaderTest(in_folder.TestCase):
     again = self._read("run", baseline="model:a")
     self.assertEqual(again.config.baseline, "model:a")
     with self.assertRaisesRegex(
-      ValueError, "--seed=1 means nothing for a work"
+      ValueError, "--seed=1 has no meaning for a work"
     ):
       self._read("run", seed=1)
 
@@ -479,7 +483,7 @@ class WorkdirReaderTest(in_folder.TestCase):
     self.assertEqual(merged.notes, ["scored again from 6 of 6 cells"])
     self._write("three", "ab", ("clean",), **_OTHER)
     with self.assertRaisesRegex(
-      ValueError, "both hold a clean, made from other"
+      ValueError, "both hold a clean, made from different"
     ):
       self._read("one", "three")
 
@@ -489,7 +493,8 @@ class WorkdirReaderTest(in_folder.TestCase):
     self.assertLen(self._cells("one", "two"), 3)
     self._write("three", "a", ("fog_3",), **_OTHER)
     with self.assertRaisesRegex(
-      errors.UserError, "one and .*three both hold cells of a, .* other weights"
+      errors.UserError,
+      "one and .*three both hold cells of a, .* different weights",
     ):
       self._cells("one", "three")
 

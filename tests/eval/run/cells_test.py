@@ -170,7 +170,7 @@ class CellMakerTest(MakerTest):
       )
       same = columns["top5"][:, 0] == columns["label"]
       self.assertEqual(set(same.tolist()), {cell.model == "right"})
-      self.assertEqual(Cell.of_note(self.workdir.note(cell)), cell)
+      self.assertEqual(Cell.from_note(self.workdir.note(cell)), cell)
     steps = -(-COUNT // BATCH)
     self.assertEqual(right.calls, steps * len(_CONDITIONS))
     self.assertEqual(wrong.calls, steps * len(_CONDITIONS))

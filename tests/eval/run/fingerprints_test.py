@@ -37,7 +37,7 @@ def _cells(plan=None, loaded=None, limit=0, content="abc", chosen=None):
     [stored_examples.example(i) for i in range(3)]
   )
   source = inputs.Source(builder, "test", batch_size=1, limit=limit)
-  data = types.SimpleNamespace(of=lambda _: source)
+  data = types.SimpleNamespace(source=lambda _: source)
   plan = plan or _plan()
   return fingerprints.cells(
     plan,
@@ -78,7 +78,7 @@ class CellsTest(parameterized.TestCase):
       "test",
       batch_size=1,
     )
-    data = types.SimpleNamespace(of=lambda _: source)
+    data = types.SimpleNamespace(source=lambda _: source)
     loaded = {"a": _loaded("1"), "b": _loaded("2")}
     contents = types.SimpleNamespace(sha256=lambda _: "abc")
     cells = fingerprints.cells(plan, data, loaded, contents, chosen)

@@ -293,7 +293,7 @@ class _Mean(base.Task):
     return columns["x"].max()
 
   def summary_rows(self, models):
-    summary = Summary.of(models[0].every_row)
+    summary = Summary.from_rows(models[0].every_row)
     return [summary.row("", "largest", models[0].inputs[_FOG])]
 
 

@@ -72,11 +72,8 @@ class MainTest(in_folder.TestCase, parameterized.TestCase):
 
   @parameterized.parameters(
     ("optimizer.clip_norm=-1", "config.optimizer.clip_norm: got -1.0"),
-    ("recipe.crop_px=-3", "config.recipe.crop_px: got -3, expected a whole"),
-    ("recipe.label_smoothing=nan", "config.recipe.label_smoothing: got nan"),
     ("schedule.name=step", "config.schedule.at: got none with the schedule"),
     ("data.split=train[:", "split='train[:': no part of train, which has"),
-    ("data.split=train[5:1]", "split='train[5:1]': no part of train"),
   )
   def test_values(self, words, message):
     flags = ("--config.steps=1", "--config.epochs=0", f"--config.{words}")
@@ -128,23 +125,11 @@ class MainTest(in_folder.TestCase, parameterized.TestCase):
     ):
       self.assertIn(words, done.stdout)
 
-  def test_a_folder_that_cannot_be_made(self):
-    (self.root / "file").write_text("")
-    done = self._run(
-      "--config=train_standard", f"--workdir={self.root / 'file' / 'w'}"
-    )
-    self.assertIn("could not be written", done.stderr)
-
-  def test_plan(self):
-    done = self._run("--config=train_standard", "--plan")
-    self.assertEqual(done.returncode, 0, done.stderr)
-    self.assertIn("data: digits train", done.stdout)
-    self.assertNotIn("workdir", done.stdout)
-
   def test_plan_in_a_workdir(self):
     flags = ("--config=train_standard", f"--workdir={self.root / 'w'}")
     done = self._run(*flags, "--plan")
     self.assertEqual(done.returncode, 0, done.stderr)
+    self.assertIn("data: digits train", done.stdout)
     self.assertIn(f"workdir: {self.root / 'w'}, new", done.stdout)
     self.assertFalse((self.root / "w").exists())
     (self.root / "w").mkdir()

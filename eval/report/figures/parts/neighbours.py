@@ -79,7 +79,7 @@ def _select_classes(
       f"{sample.title}: {int(chosen.sum())} examples of the chosen classes, expected"
       f" {_LEAST} or more."
     )
-  return sample.of(sample.example_id[chosen])
+  return sample.select(sample.example_id[chosen])
 
 
 def _names(sample: features.Features) -> list[str]:

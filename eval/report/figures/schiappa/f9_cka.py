@@ -79,7 +79,7 @@ def _between(
       f" {_LEAST} or more: the same set, split and limit."
     )
   common = np.random.default_rng(_SEED).permutation(common)
-  a, b = a.of(common), b.of(common)
+  a, b = a.select(common), b.select(common)
   cuts = np.array_split(np.arange(len(common)), -(-len(common) // _BATCH))
   values = [
     [

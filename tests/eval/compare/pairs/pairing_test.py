@@ -168,7 +168,9 @@ class ColumnsTest(parameterized.TestCase):
   def test_other_frames(self):
     frames = {"example_id": np.array(["a", "a", "b"]), "frame": np.arange(3)}
     other = frames | {"frame": np.array([0, 4, 2])}
-    with self.assertRaisesRegex(errors.UserError, "2 are in one.* a frame 1"):
+    with self.assertRaisesRegex(
+      errors.UserError, "2 are in only one.* a frame 1"
+    ):
       pairing.check_columns(Condition(), _columns(**frames), _columns(**other))
 
 

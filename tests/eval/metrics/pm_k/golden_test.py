@@ -264,16 +264,6 @@ class AccuracyTest(parameterized.TestCase):
       self.assertAlmostEqual(got["acc_orig"][0], clean, delta=1e-12)
       self.assertAlmostEqual(got["drop"][0], clean - np.mean(held), delta=1e-12)
 
-  def test_order_of_the_rows_does_not_matter(self):
-    rng = np.random.default_rng(0)
-    ids, frames = _random_sets(rng, 30)
-    right = rng.random(len(ids)) < 0.8
-    order = rng.permutation(len(ids))
-    self.assertEqual(
-      pm_k.accuracy(right, ids, frames),
-      pm_k.accuracy(right[order], ids[order], frames[order]),
-    )
-
   def test_an_anchor_without_neighbours_counts_by_itself(self):
     got = pm_k.accuracy([1, 0, 1], ["a", "b", "c"], [0, 0, 0])
     self.assertEqual(got["acc_orig"], got["acc_pmk"])
@@ -301,10 +291,6 @@ class AccuracyTest(parameterized.TestCase):
     sets = pm_k.group(["a", "a", "b"], [0, 1, 0])
     self.assertEqual(pm_k.without_anchor([0, 1, 1], sets)[0], 1.0)
     self.assertEqual(pm_k.without_anchor([1, 0, 0], sets)[0], 0.5)
-
-  def test_whole_numbers_of_ids_and_floats(self):
-    got = pm_k.accuracy(np.array([1.0, 0.0]), [7, 7], [0.0, 1.0])
-    self.assertEqual(got["drop"][0], 1.0)
 
 
 _IDS = ["b", "a", "a", "b", "a"]
@@ -472,18 +458,9 @@ class RulesTest(parameterized.TestCase):
     ),
     ({"frame_index": {}}, "no frame index"),
     ({"frame_index": {1: math.nan}}, "index of image 1 must be a whole number"),
-    ({"frame_index": [1]}, "frame_index must be a dict"),
     ({"iou": 50}, r"iou must lie in \(0, 1\], got 50"),
-    ({"iou": math.nan}, "iou must be a finite number"),
-    ({"class_agnostic": "no"}, "class_agnostic must be True or False"),
     ({"gt": [{"image_id": 1}]}, "gt, row 0: 'bbox' is missing"),
     ({"gt": {"annotations": []}}, "take its 'annotations'"),
-    ({"gt": [{"iscrowd": "yes"}]}, "gt, row 0"),
-    (
-      {"gt": [_object(1, box=(0, 0, math.inf, 1))]},
-      "box of image 1 is not finite",
-    ),
-    ({"dt": [{"category_id": 1.5}]}, "dt, row 0"),
     ({"dt": [_object(7, score=1.0)]}, "image 7, which has no frame"),
   )
   def test_refuses_arguments(self, change, message):
@@ -492,12 +469,9 @@ class RulesTest(parameterized.TestCase):
   @parameterized.parameters(
     ({"bbox": [0, 0, 5]}, r"is not \[x, y, w, h\]"),
     ({"bbox": [0, 0, -5, 5]}, "width or height is below 0"),
-    ({"bbox": [0, 0, 1e300, 1]}, "is not finite"),
     ({"image_id": 1.0}, "image_id must be a whole number or a text, got 1.0"),
     ({"category_id": None}, "category_id must be"),
-    ({"category_id": "1"}, "category_id: all ids must be"),
     ({"score": math.nan}, "score of image 1 is no finite"),
-    ({"score": "high"}, "is no finite number"),
     ({"score": None}, "is no finite number"),
     ({"iscrowd": 2}, "iscrowd must be 0 or 1, got 2"),
   )

@@ -225,7 +225,7 @@ class RowTest(parameterized.TestCase):
       "clean_error", "error", _CLEAN, own_fingerprint=True
     )
     mark = _row(alone, _drawn(), baseline="alexnet").fingerprint
-    own = Summary.of([Cell("m", "d", _CLEAN).row("error", 0.5)])
+    own = Summary.from_rows([Cell("m", "d", _CLEAN).row("error", 0.5)])
     self.assertEqual(mark, own.fingerprint)
     self.assertNotEqual(mark, row.fingerprint)
 

@@ -175,7 +175,3 @@ def _torch(encoder, decoder, content, style, alpha) -> np.ndarray:
   picture = decode(alpha * t + (1 - alpha) * c)
   height, width = content.shape[1:3]
   return picture[..., :height, :width].permute(0, 2, 3, 1).numpy()
-
-
-if __name__ == "__main__":
-  absltest.main()

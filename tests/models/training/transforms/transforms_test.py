@@ -1,4 +1,4 @@
-"""What all transforms promise: pixels hang on an example and its key alone."""
+"""Transforms: shapes, keys, draws, procedural pictures, styles."""
 
 import json
 
@@ -8,10 +8,12 @@ import pytest
 from absl.testing import absltest, parameterized
 
 from models import training
+from models.training.transforms import checks, draws, stylize, texture
 from robust_tfds import errors
-from tests import in_process, quick
+from tests import in_process, quick, tiny_files
 
 _COUNT, _SIDE = 6, 24
+
 
 # Two devices, before jax starts: plain, sharded under jit, and by shard_map.
 _TWO_DEVICES = """
@@ -111,5 +113,198 @@ class TransformsTest(parameterized.TestCase):
       self.assertLen(set(hashes), 1, name)
 
 
-if __name__ == "__main__":
-  absltest.main()
+class ChecksTest(absltest.TestCase):
+  def test_sides_are_bounded(self):
+    large = np.zeros((1, 2, checks.LARGEST_PX + 1, 3), np.uint8)
+    with self.assertRaisesRegex(errors.UserError, "2048 px, got 2x2049"):
+      checks.pictures(large, np.zeros((1, 2), np.uint32))
+
+  def test_numbers(self):
+    for two in (2, 2.0, np.float32(2), np.int64(2)):
+      self.assertEqual(checks.number("alpha", two, 0), 2.0)
+    for value in (0, -1, "1", True, float("nan"), 11, None):
+      with self.assertRaisesRegex(errors.UserError, "alpha must be a number"):
+        checks.number("alpha", value, 0, 10)
+    with self.assertRaisesRegex(errors.UserError, "got inf"):
+      checks.number("alpha", float("inf"), 0)
+
+  def test_switches(self):
+    self.assertTrue(checks.switch("overlap", np.True_))
+    for value in ("False", 0, None):
+      with self.assertRaisesRegex(errors.UserError, "must be True or False"):
+        checks.switch("overlap", value)
+
+  def test_whole_numbers(self):
+    self.assertEqual(checks.whole_number("width", np.int64(3), range(1, 4)), 3)
+    for value in (0, 4, 1.0, True, "1"):
+      with self.assertRaisesRegex(errors.UserError, "width must be a whole"):
+        checks.whole_number("width", value, range(1, 4))
+
+
+_KEYS = np.random.default_rng(1).integers(0, 2**32, (20000, 2), np.uint32)
+
+
+class DrawsTest(parameterized.TestCase):
+  @parameterized.parameters(1.0, 1.3, 4.5)
+  def test_gamma(self, alpha):
+    of_key = jax.jit(jax.vmap(lambda key: draws.gamma(key, alpha, 2, 5)))
+    drawn = np.asarray(of_key(_KEYS), np.float64)
+    from scipy import stats
+
+    for column in drawn.T:
+      self.assertGreater(stats.kstest(column, stats.gamma(alpha).cdf)[1], 1e-3)
+    self.assertLess(abs(np.corrcoef(drawn.T)[0, 1]), 0.03)
+
+  def test_beta_and_dirichlet(self):
+    from scipy import stats
+
+    of_key = jax.jit(jax.vmap(lambda key: draws.beta(key, 2.0, 9)))
+    share = np.asarray(of_key(_KEYS), np.float64)
+    self.assertGreater(stats.kstest(share, stats.beta(2, 2).cdf)[1], 1e-3)
+    of_key = jax.jit(jax.vmap(lambda key: draws.dirichlet(key, 0.5, 4, 9)))
+    parts = np.asarray(of_key(_KEYS), np.float64)
+    np.testing.assert_allclose(parts.sum(1), 1, atol=1e-6)
+    # One of four equal parts of 0.5 is Beta(0.5, 1.5).
+    known = stats.beta(0.5, 1.5).cdf
+    self.assertGreater(stats.kstest(parts[:, 2], known)[1], 1e-3)
+
+  @parameterized.parameters(0.002, 0.01, 0.1)
+  def test_dirichlet_of_a_small_alpha_chooses_one(self, alpha):
+    """Also where every gamma is below float32's least number."""
+    from scipy import stats
+
+    of_key = jax.jit(jax.vmap(lambda key: draws.dirichlet(key, alpha, 3, 9)))
+    parts = np.asarray(of_key(_KEYS), np.float64)
+    for least in (0.1, 0.4, 0.9):
+      # One of three equal parts of alpha is Beta(alpha, 2 alpha).
+      share = stats.beta(alpha, 2 * alpha).sf(least)
+      delta = 4 * np.sqrt(share * (1 - share) / len(parts))
+      for part in parts.T:
+        self.assertAlmostEqual((part > least).mean(), share, delta=delta)
+
+  def test_coin(self):
+    of_key = jax.jit(jax.vmap(lambda key: draws.coin(key, (), 3)))
+    self.assertAlmostEqual(np.mean(of_key(_KEYS)), 0.5, delta=0.012)
+
+
+class FractalsTest(parameterized.TestCase):
+  def test_pictures_hang_on_seed_and_number_alone(self):
+    four = training.fractals(4, 32)
+    self.assertEqual((four.shape, four.dtype), ((4, 32, 32, 3), np.uint8))
+    np.testing.assert_array_equal(training.fractals(2, 32), four[:2])
+    self.assertFalse((training.fractals(2, 32, seed=1) == four[:2]).all())
+    self.assertLen(np.unique(four.reshape(4, -1), axis=0), 4)
+
+  def test_none_is_plain(self):
+    spread = training.fractals(30, 32).std(axis=(1, 2)).max(axis=-1)
+    self.assertGreater(spread.min(), 15)
+
+  @parameterized.parameters((0, 32), (2, 7), (2, 5000), (1.5, 32))
+  def test_refuses(self, count, side):
+    with self.assertRaises(errors.UserError):
+      training.fractals(count, side)
+
+
+def _picture(seed: int) -> np.ndarray:
+  return tiny_files.noise(20, 17, seed)[None].astype(np.float32) / 255
+
+
+class TextureTest(parameterized.TestCase):
+  def test_none_of_the_style_is_the_picture(self):
+    got = jax.jit(texture.render)(_picture(0), _picture(1), 0.0)
+    np.testing.assert_allclose(got, _picture(0), atol=1e-5)
+
+  def test_its_own_style_is_the_picture(self):
+    got = jax.jit(texture.render)(_picture(0), _picture(0), 1.0)
+    np.testing.assert_allclose(got, _picture(0), atol=1e-4)
+
+  def test_colours_become_the_styles(self):
+    red = np.clip(_picture(1) * (1, 0.2, 0.2), 0, 1).astype(np.float32)
+    got = np.asarray(jax.jit(texture.render)(_picture(0), red, 1.0))
+    np.testing.assert_allclose(
+      got.mean((0, 1, 2)), red.mean((0, 1, 2)), atol=0.05
+    )
+
+  def test_styles_hang_on_seed_and_number_alone(self):
+    four = training.textures(4, 24)
+    self.assertEqual((four.shape, four.dtype), ((4, 24, 24, 3), np.uint8))
+    np.testing.assert_array_equal(training.textures(2, 24), four[:2])
+    self.assertFalse((training.textures(2, 24, seed=1) == four[:2]).all())
+    self.assertGreater(four.std(axis=(1, 2)).max(axis=-1).min(), 10)
+
+  @parameterized.parameters((0, 32), (2, 7), (2, 5000))
+  def test_refuses(self, count, side):
+    with self.assertRaises(errors.UserError):
+      training.textures(count, side)
+
+
+_STYLES = training.textures(3, 24)
+
+
+def _keys(count: int) -> np.ndarray:
+  return np.random.default_rng(4).integers(0, 2**32, (count, 2), np.uint32)
+
+
+class StylizeTest(parameterized.TestCase):
+  def test_every_picture_has_one_of_the_styles(self):
+    images = np.stack([tiny_files.noise(16, 16, i) for i in range(8)])
+    got = np.asarray(
+      training.stylize(images, keys=_keys(8), styles=_STYLES)
+    ).astype(int)
+    in_style = jax.jit(texture.render)
+    seen = set()
+    for image, picture in zip(images, got):
+      away = []
+      for style in _STYLES:
+        pair = (x[None].astype(np.float32) / 255 for x in (image, style))
+        levels = np.clip(np.asarray(in_style(*pair, 1.0))[0] * 255, 0, 255)
+        away.append(np.abs(levels - picture).max())
+      self.assertLess(min(away), 0.51)
+      seen.add(int(np.argmin(away)))
+    self.assertGreater(len(seen), 1)
+
+  def test_no_weights_are_no_adain(self):
+    self.assertEqual(stylize.stylizer_name(None), "texture")
+
+  def test_texture_in_a_canvas_is_what_it_is_alone(self):
+    images = np.stack([tiny_files.noise(16, 20, i) for i in range(3)])
+    sizes, styles = np.array([(16, 20), (9, 4), (1, 1)]), _STYLES
+    options = {"styles": styles, "paired": True}
+    got = training.stylize(images, keys=_keys(3), sizes=sizes, **options)
+    for i, (high, wide) in enumerate(sizes):
+      expected = np.zeros_like(images[i])
+      expected[:high, :wide] = training.stylize(
+        images[i : i + 1, :high, :wide],
+        keys=_keys(3)[i : i + 1],
+        styles=styles[i : i + 1],
+        paired=True,
+      )[0]
+      far = np.abs(np.asarray(got)[i].astype(int) - expected)
+      self.assertLessEqual(far.max(), 1)
+
+  def test_a_traced_share_is_refused_in_words(self):
+    def of(alpha):
+      return training.stylize(
+        np.zeros((1, 8, 8, 3), np.uint8),
+        keys=_keys(1),
+        styles=_STYLES,
+        alpha=alpha,
+      )
+
+    with self.assertRaisesRegex(errors.UserError, "alpha must be a number"):
+      jax.jit(of)(0.5)
+
+  @parameterized.parameters(
+    ({"styles": np.zeros((0, 8, 8, 3), np.uint8)}, "at least one picture"),
+    ({"styles": np.zeros((8, 8, 3), np.uint8)}, "styles must be uint8"),
+    ({"alpha": -0.1}, "alpha must be a number from 0 to 1"),
+    ({"alpha": False}, "alpha must be"),
+    ({"alpha": 1.5}, "alpha must be"),
+    ({"paired": 1}, "paired must be True or False, got 1"),
+    ({"stylizer": "vgg.pth"}, "load_stylizer"),
+    ({"keys": np.zeros((2,), np.uint32)}, "One key per image"),
+  )
+  def test_refuses(self, change, words):
+    given = {"keys": _keys(2), "styles": _STYLES} | change
+    with self.assertRaisesRegex(errors.UserError, words):
+      training.stylize(np.zeros((2, 8, 8, 3), np.uint8), **given)

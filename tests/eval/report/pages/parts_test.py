@@ -1,0 +1,396 @@
+"""The parts of pages: views, facts, paths, files, maps, pictures, charts."""
+
+import base64
+import csv
+import dataclasses
+import io
+
+import numpy as np
+from absl.testing import absltest, parameterized
+from PIL import Image
+
+from eval.cells import cell_facts, formulas
+from eval.cells.files.overlay import Overlay
+from eval.cells.number import Number
+from eval.charts import pictures
+from eval.compare.boards.board import Entry
+from eval.metrics.definitions import Metric
+from eval.report.pages import (
+  csv_files,
+  entry_charts,
+  fact_text,
+  gallery,
+  heat_map,
+  layout,
+)
+from eval.report.pages import view as view_lib
+from robust_tfds import conditions
+from robust_tfds.conditions import Condition
+from tests.eval.report.pages import boards
+
+
+def _rows(text) -> list[dict]:
+  return list(csv.DictReader(io.StringIO(text)))
+
+
+class CsvFilesTest(absltest.TestCase):
+  def test_headlines(self):
+    board = boards.classification(3, printed=1)
+    rows = _rows(csv_files.headlines(view_lib.View(board)))
+    self.assertLen(rows, 4)
+    first, entry = rows[0], board.entries[0]
+    self.assertEqual(
+      [first["label"], first["rank"], first["best_rank"], first["worst_rank"]],
+      [entry.label, "1", "1", "2"],
+    )
+    number = entry.number("mce")
+    self.assertAlmostEqual(float(first["mce"]), number.value, places=4)
+    self.assertAlmostEqual(float(first["mce_hi"]), number.hi, places=4)
+    self.assertEqual(first["clean_error_n"], "50000")
+    self.assertEqual(rows[-1]["state"], "printed")
+    self.assertEqual(rows[-1]["rank"], "")
+
+  def test_corruptions_with_difficulties(self):
+    board = boards.sequences()
+    rows = _rows(csv_files.corruptions(view_lib.View(board)))
+    levels = {
+      r["difficulty"] for r in rows if r["perturbation"] == "shot_noise"
+    }
+    self.assertEqual(levels, {"1", "2", "3"})
+
+  def test_cells(self):
+    board = boards.classification(2)
+    rows = _rows(csv_files.cells(view_lib.View(board)))
+    self.assertLen(rows, 2 * len(board.conditions))
+    entry = board.entries[0]
+    row = next(r for r in rows if r["condition"] == "fog_3")
+    number = entry.cells[Condition("fog", 3)]["error"]
+    self.assertAlmostEqual(float(row["error"]), number.value, places=4)
+    self.assertEqual(row["error_n"], "50000")
+
+  def test_no_text_is_run_by_a_spreadsheet_and_all_come_back(self):
+    board = boards.awkward()
+    view = view_lib.View(board)
+    for text in (
+      csv_files.headlines(view),
+      csv_files.corruptions(view),
+      csv_files.cells(view),
+    ):
+      labels = {row["label"] for row in _rows(text)}
+      for row in csv.reader(io.StringIO(text)):
+        for field in row:
+          try:
+            float(field)
+          except ValueError:
+            self.assertNotRegex(field, r"^[=+\-@\t\r\n]")
+      ours = {e.label for e in board.entries}
+      self.assertContainsSubset({formulas.plain(x) for x in labels}, ours)
+
+  def test_negative_numbers_stay_numbers(self):
+    numbers = {("relative_mce", "", None): Number(-0.0123456)}
+    view = view_lib.View(boards.one(numbers=numbers))
+    (row,) = _rows(csv_files.headlines(view))
+    self.assertEqual(row["relative_mce"], "-0.012346")
+
+
+def _severity(board, place=0):
+  charts = entry_charts.SeverityCharts(view_lib.View(board))
+  return charts.chart(board.entries[place])
+
+
+class SeverityTest(absltest.TestCase):
+  def test_every_corruption_has_a_line_with_its_numbers(self):
+    board = boards.classification(4)
+    (chart,) = _severity(board)
+    numbers = board.entries[0].cells
+    for name in conditions.PICTURES.names():
+      lines = chart.svg.partition(f"<title>{name.replace('_', ' ')}\n")[2]
+      shown = lines.partition("</title>")[0].split("\n")
+      self.assertLen(shown, 6)
+      for level, text in enumerate(shown):
+        error = numbers[Condition(name if level else "", level)]["error"]
+        self.assertStartsWith(text, f"{level}: {100 * error.value:.4g} (")
+      self.assertIn(f"{name.replace('_', ' ')} ", chart.label)
+    self.assertIn("median of all models", chart.svg)
+    self.assertIn("(extra)", chart.svg)
+
+  def test_no_interval_no_band(self):
+    cells = {
+      Condition("fog", level): {"error": Number(level / 10)} for level in (1, 2)
+    }
+    (chart,) = _severity(boards.one(cells=cells))
+    self.assertIn("<title>fog\n1: 10\n2: 20</title>", chart.svg)
+    self.assertNotIn("fill-opacity", chart.svg)
+
+  def test_one_entry_has_no_median(self):
+    (chart,) = _severity(boards.classification(1))
+    self.assertNotIn("median", chart.svg)
+
+  def test_entries_share_the_axes_and_leave_nothing_behind(self):
+    board = boards.classification(3)
+    charts = entry_charts.SeverityCharts(view_lib.View(board))
+    first, second, again = (
+      charts.chart(board.entries[i])[0].svg for i in (0, 1, 0)
+    )
+    self.assertEqual(first, again)
+    self.assertNotEqual(first, second)
+    self.assertEqual(first.count("<title>"), second.count("<title>"))
+
+  def test_nothing_to_draw(self):
+    self.assertEmpty(_severity(boards.frames()))
+    self.assertEmpty(_severity(boards.classification(0, printed=1)))
+
+
+class PartsTest(absltest.TestCase):
+  def test_metrics_of_many_parts(self):
+    board = boards.frames()
+    charts = entry_charts.part_charts(view_lib.View(board), board.entries[0])
+    self.assertEqual(
+      [chart.title for chart in charts],
+      ["pm-10 by k", "Conditional accuracy by distance", "Error by offset"],
+    )
+
+
+class FactTextTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ("px", [224, 224], "224 x 224"),
+    ("source", "fly", "in the run, on the fly"),
+    ("codec", "raw", "raw"),
+    ("subset", "", "all examples"),
+    ("edition", "", "none"),
+    ("px", [], "each picture's own"),
+    ("random", True, "yes"),
+    ("examples", 50_000, "50,000"),
+    ("examples", [10, 20], "10, 20"),
+    ("corruptions_seen", [], "none"),
+    ("preprocessing", {"mean": [0.5, 0.25]}, "mean 0.5, 0.25"),
+    ("trained_on", None, "not stated"),
+    ("weights", None, "unknown"),
+    ("views", 1.5, "1.5"),
+  )
+  def test_values(self, name, value, text):
+    self.assertEqual(fact_text.value(name, value), text)
+
+  def test_hashes_by_their_beginnings(self):
+    self.assertEqual(fact_text.short("ids", "0" * 64), "000000000000...")
+    self.assertEqual(fact_text.short("px", [32, 32]), "32 x 32")
+    self.assertEqual(fact_text.short("ids", None), "unknown")
+
+  def test_what_is_unknown_is_named(self):
+    facts = {"codec": "raw", "trained_on": None, "weights": None}
+    self.assertEqual(fact_text.unknown_names(facts), ["weights, sha256"])
+
+  def test_every_fact_has_words(self):
+    names = [
+      *cell_facts.DataFacts.model_fields,
+      *cell_facts.ModelFacts.model_fields,
+    ]
+    for name in names:
+      self.assertNotIn("_", fact_text.name(name))
+
+
+_NOISE = np.random.default_rng(0).integers(0, 256, (80, 100, 3), np.uint8)
+
+
+def _read(uri: str) -> tuple[str, np.ndarray]:
+  head, _, data = uri.partition(",")
+  image = Image.open(io.BytesIO(base64.b64decode(data)))
+  return head, np.asarray(image)
+
+
+class GalleryTest(parameterized.TestCase):
+  def test_words_and_empty_places(self):
+    line = pictures.Line(
+      [
+        pictures.Picture(_NOISE, "3", "6.7 %"),
+        pictures.Picture(None),
+        pictures.Picture(_NOISE[:9, :9], alt="A fog."),
+      ],
+      "fog",
+      note="n",
+    )
+    (shown,) = gallery.embed([line])
+    self.assertEqual((shown.name, shown.note), ("fog", "n"))
+    first, second = shown.pictures
+    self.assertEqual((first.alt, first.size), ("fog, 3, 6.7 %", (100, 80)))
+    self.assertEqual((second.alt, second.small), ("A fog.", True))
+
+  def test_boxes_masks_and_their_labels(self):
+    mask = np.array([[True, False]])
+    box = Overlay("hit", (10, 20, 30, 60), "cat", mask, (12, 22))
+    picture = pictures.Picture(_NOISE, boxes=[box], view=(5, 0, 95, 80))
+    (line,) = gallery.embed([pictures.Line([picture])])
+    (shown,) = line.pictures
+    self.assertEqual(shown.view, "5 0 90 80")
+    self.assertEqual(list(shown.boxes), [("hit", 10, 20, 20, 40)])
+    ((kind, text, x, y),) = shown.labels
+    self.assertEqual((kind, text), ("hit", "H cat"))
+    self.assertTrue(5 <= x <= 95 and 0 <= y <= 80)
+    ((uri, *place),) = shown.masks
+    self.assertEqual(place, [12, 22, 2, 1])
+    _, veil = _read(uri)
+    self.assertEqual(veil[..., 3].tolist(), [[96, 0]])
+
+
+_RATE = Metric("m", "M", "lower")
+_VALUES = (0.0, 0.25, 0.5, 0.999, 1.0)
+
+
+def _map(metric, rows, columns=None) -> heat_map.HeatMap:
+  entries = [Entry(f"e{i}", f"e{i}", f"e{i}") for i in range(len(rows))]
+  columns = columns or [
+    heat_map.Column(f"k{i}", str(i), f"k{i}") for i in range(len(rows[0]))
+  ]
+  return heat_map.HeatMap(
+    "map", "A map", "What.", metric, columns, list(zip(entries, rows))
+  )
+
+
+class HeatMapTest(absltest.TestCase):
+  def test_grounds_go_from_best_to_worst(self):
+    for sense, steps, ends, words in (
+      ("lower", [0, 2, 5, 9, 9], ("0.0", "100"), ("best", "worst")),
+      ("higher", [9, 7, 5, 0, 0], ("100", "0.0"), ("best", "worst")),
+      ("unknown", [0, 2, 5, 9, 9], ("0.0", "100"), ("least", "most")),
+    ):
+      shown = _map(Metric("m", "M", sense), [[Number(v) for v in _VALUES]])
+      ((_, cells),) = shown.rows
+      self.assertEqual([step for step, _ in cells], steps)
+      texts = ["0.0", "25", "50", "100", "100"]
+      self.assertEqual([text for _, text in cells], texts)
+      self.assertEqual((shown.ends, shown.end_words), (ends, words))
+
+  def test_one_ratio_far_beyond_does_not_flatten_the_others(self):
+    """Of flip rates of 0.5 to 1.5, and one of 3.5."""
+    values = [Number(v) for v in (0.5, 0.8, 1.0, 1.0, 1.0, 1.2, 1.5, 3.5)]
+    ratio = Metric("fr", "FR", "lower", normalises="flip_probability")
+    shown = _map(ratio, [values])
+    ((_, cells),) = shown.rows
+    self.assertEqual([step for step, _ in cells], [0, 3, 5, 5, 5, 7, 9, 9])
+    self.assertEqual(cells[-1][1], "350")
+    self.assertEqual(shown.ends, ("50", "150 and more, to 350,"))
+    # A rate keeps its scale: it has an upper bound.
+    shown = _map(_RATE, [[Number(v) for v in (0.02, 0.03, 0.04, 0.73)]])
+    self.assertEqual(shown.ends, ("2.0", "73"))
+
+  def test_missing_numbers_have_no_ground(self):
+    ((_, cells),) = _map(_RATE, [[None, Number(None), Number(0.1)]]).rows
+    self.assertEqual(cells, [(None, "–"), (None, "–"), (0, "10")])
+
+  def test_equal_numbers_are_all_best(self):
+    for metric in (_RATE, Metric("m", "M", "higher")):
+      rows = _map(metric, [[Number(0.3)], [Number(0.3)]]).rows
+      self.assertEqual([cells for _, cells in rows], 2 * [[(0, "30")]])
+
+  def test_neighbours_of_a_corruption_share_a_heading(self):
+    columns = [
+      heat_map.Column("clean", "–", "", "0"),
+      heat_map.Column("fog_1", "1", "fog", "1", "weather"),
+      heat_map.Column("fog_2", "2", "fog", "2", "weather"),
+    ]
+    shown = _map(_RATE, [[Number(0.1)] * 3], columns)
+    self.assertEqual(shown.groups, [("", 1), ("fog", 2)])
+
+  def test_no_row_of_headings_without_neighbours(self):
+    self.assertEmpty(_map(_RATE, [[None, None]]).groups)
+
+
+class LayoutTest(absltest.TestCase):
+  def test_no_two_files_share_a_name_also_without_case(self):
+    listed = boards.several()
+    layout.check(listed)
+    paths = []
+    for board in listed:
+      kinds = ("", "corruptions", "cells")
+      paths += [layout.board(board), *(layout.csv(board, k) for k in kinds)]
+      paths += [layout.model(entry) for entry in board.entries]
+    self.assertLen({p.casefold() for p in paths}, len(paths))
+
+  def test_files_of_a_board_are_no_other_boards(self):
+    one = boards.classification(1, key="a")
+    other = boards.classification(1, key="a-cells")
+    self.assertNotEqual(layout.csv(one, "cells"), layout.csv(other))
+
+  def test_keys_that_name_no_files(self):
+    one = boards.classification(1, key="a")
+    for listed, named in (
+      ([one, one], "a"),
+      ([one, dataclasses.replace(one, key="b")], "a-0"),
+      ([one, boards.classification(1, key="A")], "A, a"),
+      ([boards.classification(0, key="../a")], "../a"),
+      ([boards.classification(0, key="")], ""),
+    ):
+      with self.assertRaisesRegex(ValueError, f"valid: .*{named}"):
+        layout.check(listed)
+
+
+def _names(metrics) -> list[str]:
+  return [metric.name for metric in metrics]
+
+
+class ViewTest(absltest.TestCase):
+  def test_the_number_that_ranks_stands_first(self):
+    view = view_lib.View(boards.classification(2))
+    self.assertEqual(view.main.name, "mce")
+    names = _names(view.headlines)
+    self.assertEqual(names[:2], ["mce", "clean_error"])
+    self.assertLen(names, 5)
+
+  def test_beside_it_stands_what_was_held_out(self):
+    names = ("clean_error", "mce", "held_out_mce")
+    numbers = {(name, "", None): Number(0.5) for name in names}
+    view = view_lib.View(boards.one(numbers=numbers))
+    order = ["mce", "held_out_mce", "clean_error"]
+    self.assertEqual(_names(view.headlines), order)
+
+  def test_details_of_the_task_stand_on_boards_the_others_on_pages(self):
+    view = view_lib.View(boards.classification(2))
+    self.assertEqual(_names(view.board_details), ["mean_error", "ce"])
+    self.assertIn("relative_ce", _names(view.details))
+
+  def test_the_main_number_of_cells_is_that_of_corrupted_ones(self):
+    self.assertEqual(
+      view_lib.View(boards.sequences()).main_cell, "flip_probability"
+    )
+    self.assertEqual(view_lib.View(boards.detection()).main_cell, "bbox/AP")
+    self.assertEqual(view_lib.View(boards.frames()).main_cell, "acc_orig")
+
+  def test_medians_are_of_the_numbers_that_are_there(self):
+    board = boards.classification(3)
+    clean = Condition()
+    values = (0.1, 0.3, 0.7)
+    entries = [
+      dataclasses.replace(e, cells={**e.cells, clean: {"error": Number(value)}})
+      for e, value in zip(board.entries, values)
+    ]
+    view = view_lib.View(dataclasses.replace(board, entries=entries))
+    self.assertEqual(view.medians[clean], 0.3)
+    two = view_lib.View(dataclasses.replace(board, entries=entries[:2]))
+    self.assertEmpty(two.medians)
+
+  def test_a_board_of_printed_rows_alone(self):
+    board = boards.classification(0, printed=2)
+    view = view_lib.View(board)
+    self.assertEmpty(view.conditions)
+    self.assertEqual(view.main_cell, "")
+    self.assertEmpty(view.cell_metrics)
+
+  def test_numbers_that_are_no_headlines(self):
+    numbers = {("mean_ece", "", None): Number(0.1)}
+    view = view_lib.View(boards.one(numbers=numbers))
+    self.assertEqual(_names(view.other_metrics), ["mean_ece"])
+    self.assertEqual(view.other_metrics[0].heading, "Mean ECE")
+
+  def test_examples_in_words(self):
+    self.assertEqual(view_lib.examples([Number(1.0, n=5000)]), "n = 5,000")
+    numbers = [Number(1.0, n=10), None, Number(1.0, n=7), Number(1.0)]
+    self.assertEqual(view_lib.examples(numbers), "n from 7 to 10")
+    self.assertEqual(view_lib.examples([None]), "")
+
+  def test_equal_notes_are_one(self):
+    numbers = {
+      "a": Number(None, note="missing: fog 3"),
+      "b": Number(0.1),
+      "c": Number(None, note="missing: fog 3"),
+    }
+    self.assertEqual(view_lib.notes(numbers), {"missing: fog 3": ["a", "c"]})
