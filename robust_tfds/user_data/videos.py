@@ -58,7 +58,7 @@ class Videos(folder.Folder):
     """Return (height, width) of a video's frames as they are stored."""
     return video_files.size(file.path)
 
-  def noted(self, file: source.File) -> Sequence[str]:
+  def file_notes(self, file: source.File) -> Sequence[str]:
     """Return no notes, after opening the header: rotations are applied."""
     with errors.prefixed(file.where), video_files.opened(file.path):
       return ()

@@ -117,7 +117,7 @@ class ContractTest(in_folder.TestCase):
     values |= {"baseline": "", "columns": "top1=x"}
     for option in values.keys() - {*reader.options}:
       said = dataclasses.replace(options, **{option: values[option]})
-      with self.assertRaisesRegex(errors.UserError, f"--{option}=.*nothing"):
+      with self.assertRaisesRegex(errors.UserError, f"--{option}=.*no meaning"):
         reader.read([path], said)
     if "seed" in reader.options:
       run = reader.read([path], dataclasses.replace(options, seed=3))

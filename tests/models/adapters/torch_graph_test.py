@@ -86,7 +86,7 @@ class ExportTest(absltest.TestCase):
     big.places += 1 << 40
     for net, output, words in (
       (_Counts(), None, "changes its buffers"),
-      (nn.ReLU(inplace=True), None, "changes the pixels"),
+      (nn.ReLU(inplace=True), None, "changes its input"),
       (big, "logits", "places holds whole numbers of more than 32 bits"),
       (_Net(), None, "has 2 outputs"),
       (_Inverse(), None, "operators aten.linalg_inv_ex.default are not known"),

@@ -173,7 +173,7 @@ class SourceVideosTest(in_folder.TestCase, parameterized.TestCase):
     self.assertIn("it says nothing of others", self.files[0].read_text())
 
   def test_clips_without_sources_are_refused(self):
-    with self.assertRaisesRegex(errors.UserError, "no two clips are of one"):
+    with self.assertRaisesRegex(errors.UserError, "no two clips have names"):
       self._lines(task_runs.video(self.root / "run", 0.9))
 
 
@@ -233,7 +233,7 @@ class Figure6Test(parameterized.TestCase):
       {"pretrained": ["net", "ned"]},
       "in --pretrained 'ned'. Did you mean 'net'",
     ),
-    ({"scratch": ["net"], "pretrained": ["net"]}, "both name net"),
+    ({"scratch": ["net"], "pretrained": ["net"]}, "pretrained name net"),
   )
   def test_names_of_no_run_are_refused(self, named, words):
     folder = epath.Path(self.create_tempdir().full_path)
