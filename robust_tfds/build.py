@@ -186,13 +186,13 @@ def configs(name: datasets.Named, selection: str) -> list[str]:
       builder to refuse.
   """
   if selection == "all":
-    return datasets.conditions(name)
+    return datasets.builder_class(name).condition_names()
   words = selection.split(",")
   if selection and "" in words:
     raise errors.UserError(
       f"--config={selection}: a name between two commas is missing."
     )
-  family = datasets.family(name)
+  family = datasets.builder_class(name).FAMILY
   names = [n for word in words for n in _named(family, word)]
   return list(dict.fromkeys(names))
 

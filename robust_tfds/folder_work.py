@@ -50,7 +50,7 @@ class Notes:
   """What the user should know about pictures that were done, by kind."""
 
   def __init__(self) -> None:
-    """No notes."""
+    """Start without notes."""
     self._counts: collections.Counter[str] = collections.Counter()
     self._first: dict[str, str] = {}
 
@@ -214,7 +214,7 @@ class Batch:
       ) from e
 
   def place(self, path: epath.Path, name: str, severity: int) -> epath.Path:
-    """Where a picture's result lies."""
+    """Return the path of a picture's result."""
     relative = path.relative_to(self.root)
     if not self.keep_names:
       relative = relative.with_suffix(SUFFIXES[self.file_format])
@@ -225,7 +225,7 @@ class _Waiting:
   """Results that threads encode and write, few at a time."""
 
   def __init__(self, batch: Batch):
-    """Nothing waits."""
+    """Start with no waiting result."""
     self._batch = batch
     self._queue: collections.deque[tuple[int, concurrent.futures.Future]] = (
       collections.deque()

@@ -78,7 +78,7 @@ class Encoder:
     container: str,
     qscale: int | None = None,
   ):
-    """See `encode`."""
+    """Encode frames, see `encode`."""
     self._av = videos.pyav()
     self._codec, self._pixel_format, self._fps = codec, pixel_format, fps
     self._options = {**_repeatable(codec), **options, **_quantiser(qscale)}
@@ -89,7 +89,7 @@ class Encoder:
     self._count = 0
 
   def __enter__(self) -> Encoder:
-    """Itself."""
+    """Return itself."""
     return self
 
   def __exit__(self, *error: Any) -> None:

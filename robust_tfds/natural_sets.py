@@ -17,7 +17,7 @@ ALL, OCCURRING = "all", "occurring"
 
 
 class Row(NamedTuple):
-  """A set.
+  """A row of the table: one natural set.
 
   Attributes:
     name: as commands know it.
@@ -52,7 +52,7 @@ class Row(NamedTuple):
 
 @functools.cache
 def rows() -> Mapping[str, Row]:
-  """By name, in the order of the file."""
+  """Return the rows by name, in the order of the file."""
   path = pathlib.Path(__file__).with_suffix(".tsv")
   lines = path.read_text("utf-8").splitlines()[1:]
   listed = [Row(*line.split("\t")) for line in lines]

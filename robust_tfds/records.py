@@ -43,7 +43,7 @@ class Signed(Record):
     return record
 
   def signed(self) -> Self:
-    """With its checksum."""
+    """Return the record with its checksum."""
     return self.model_copy(update={_FIELD: checksum(self.written())})
 
   def written(self) -> dict[str, Any]:

@@ -20,7 +20,7 @@ _TEXT = re.compile(r"(\d{1,6})/(\d{1,6})")
 
 @dataclasses.dataclass(frozen=True)
 class Shard:
-  """Which share of the work a process does.
+  """The share of the work that a process does.
 
   Attributes:
     index: from 1.
@@ -32,7 +32,7 @@ class Shard:
 
   @classmethod
   def parse(cls, text: str) -> Shard:
-    """Of `--shard=i/n`.
+    """Parse the value of `--shard=i/n`.
 
     Raises:
       UserError: not of that form, or i not from 1 to n.

@@ -111,7 +111,7 @@ print(json.dumps({
   "names": names,
   "own": corruptions.names("own"),
   "others": corruptions.names("common") + corruptions.names("extra"),
-  "configs": datasets.conditions("digits_c"),
+  "configs": datasets.builder_class("digits_c").condition_names(),
   "refused": refused,
   "published": published,
   "summary": result.summary,

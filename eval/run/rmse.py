@@ -58,7 +58,7 @@ def measure(
   split = split or next(iter(built.info.splits))
   most = min(limit, built.info.splits[split].num_examples)
   source = inputs.Source(built, split, batch_size=1, limit=most)
-  edition = datasets.edition(dataset)
+  edition = datasets.builder_class(dataset).edition_of("")
 
   listed = [
     conditions.PICTURES.condition(name, severity)

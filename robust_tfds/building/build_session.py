@@ -49,36 +49,37 @@ def split(items: Sequence, size: int) -> list[Sequence]:
 
 
 class Clock:
-  """An estimate of the remaining time, from the time per corruption so far."""
+  """An estimate of the remaining time, from the time per example so far."""
 
-  def __init__(self, corruptions: Iterable[str], say: Say):
-    """Start at the first config.
+  def __init__(self, configs: int, say: Say):
+    """Start the clock at the first config.
 
     Args:
-      corruptions: the corruption of each config to build, in order.
+      configs: number of configs to build.
       say: prints a line.
     """
-    self._left = list(corruptions)
-    self._all = len(self._left)
-    self._spent: dict[str, float] = collections.defaultdict(float)
-    self._done: dict[str, int] = collections.defaultdict(int)
-    self._now = ""
+    self._configs, self._begun = configs, 0
+    self._examples, self._spent_s = 0, 0.0
     self._say, self._said = say, time.monotonic()
 
   def counted(
     self, rows: Iterable[Any], corruption: str, total: int
   ) -> Iterator[Any]:
     """Yield the rows of one config, reporting progress now and then."""
-    self._now, start = corruption, time.monotonic()
-    if corruption in self._left:
-      self._left.remove(corruption)
+    self._begun += 1
+    start = time.monotonic()
     for number, row in enumerate(rows, 1):
       yield row
       now = time.monotonic()
-      self._spent[corruption] += now - start
-      self._done[corruption] += 1
+      self._spent_s += now - start
+      self._examples += 1
       start = now
-      self._tell(f"{number:,} of {total:,} examples", total - number, total)
+      if now - self._said > _EVERY_S:
+        left = durations.text(self.left_s(total - number, total))
+        self._line(
+          f"config {self._begun} of {self._configs}, {corruption}:"
+          f" {number:,} of {total:,} examples, {left} left"
+        )
 
   def decoded(self, rows: Iterable[Any], total: int) -> Iterator[Any]:
     """Yield decoded sources, reporting progress now and then."""
@@ -87,40 +88,24 @@ class Clock:
       yield row
       now = time.monotonic()
       if now - self._said > _EVERY_S:
-        left = (now - begin) / number * (total - number)
-        self._line(
-          f"{number:,} of {total:,} sources decoded, {durations.text(left)} left"
-        )
+        left = durations.text((now - begin) / number * (total - number))
+        self._line(f"{number:,} of {total:,} sources decoded, {left} left")
 
-  def left_s(self, here: int, each: int) -> float | None:
-    """Return the seconds until all configs are built; None before the first
-    example.
+  def left_s(self, here: int, each: int) -> float:
+    """Return the seconds until all configs are built.
 
     Args:
       here: examples still missing in the current config.
       each: examples per config.
     """
-    rates = {name: s / self._done[name] for name, s in self._spent.items()}
-    if not rates:
-      return None
-    mean = sum(self._spent.values()) / sum(self._done.values())
-    rest = sum(rates.get(name, mean) for name in self._left)
-    return here * rates.get(self._now, mean) + each * rest
+    examples = here + each * (self._configs - self._begun)
+    return self._spent_s / max(self._examples, 1) * examples
 
   def built(self, each: int) -> None:
     """Report after a config how many are built, and the remaining time."""
-    left = self.left_s(0, each)
-    if self._left and left is not None:
-      done = self._all - len(self._left)
-      self._line(f"{done} of {self._all} configs, {durations.text(left)} left")
-
-  def _tell(self, text: str, here: int, each: int) -> None:
-    if time.monotonic() - self._said <= _EVERY_S:
-      return
-    left = self.left_s(here, each)
-    number = self._all - len(self._left)
-    rest = f", {durations.text(left)} left" if left is not None else ""
-    self._line(f"config {number} of {self._all}, {self._now}: {text}{rest}")
+    if self._examples and self._begun < self._configs:
+      left = durations.text(self.left_s(0, each))
+      self._line(f"{self._begun} of {self._configs} configs, {left} left")
 
   def _line(self, text: str) -> None:
     self._said = time.monotonic()
@@ -144,7 +129,7 @@ class BuildSession:
     *,
     workers: int = 1,
     groups: Mapping[Hashable, int] | None = None,
-    corruptions: Sequence[str] = (),
+    configs: int = 0,
     scratch_dir: str | os.PathLike | None = None,
     say: Say | None = None,
   ):
@@ -153,12 +138,12 @@ class BuildSession:
     Args:
       workers: number of working processes; 1 for only this one.
       groups: configs with the same sources -> how many of them to build.
-      corruptions: the corruption of each config to build.
+      configs: number of configs to build.
       scratch_dir: folder for decoded sources.
       say: prints a line of progress; None: TFDS shows its own.
     """
     self.speaks, self._say = say is not None, say or (lambda text: None)
-    self.clock = Clock(corruptions, self._say)
+    self.clock = Clock(configs, self._say)
     self._workers = workers
     self._pool: concurrent.futures.ProcessPoolExecutor | None = None
     self._groups = dict(groups or {})

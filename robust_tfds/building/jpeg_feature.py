@@ -16,7 +16,7 @@ import tensorflow_datasets as tfds
 
 
 class Jpeg(tfds.features.Image):
-  """As `tfds.features.Image`, decoded exactly."""
+  """A `tfds.features.Image` that is decoded exactly."""
 
   def decode_example(self, example: Any) -> Any:
     """A scalar string tensor as uint8 `[H, W, 3]`."""

@@ -68,12 +68,12 @@ class Movie(tfds.features.FeatureConnector):
     return frames
 
   def to_json_content(self) -> dict[str, Any]:
-    """For features.json."""
+    """Return the content for features.json."""
     return {"shape": [-1 if n is None else n for n in self._shape]}
 
   @classmethod
   def from_json_content(cls, value: Any) -> Movie:
-    """From features.json."""
+    """Create the feature from the content of features.json."""
     return cls([None if n == -1 else n for n in value["shape"]])
 
   def repr_html(self, ex: np.ndarray) -> str:

@@ -12,7 +12,6 @@ from robust_tfds import errors, missing, registration, user_data
 from robust_tfds.building import base, file_formats
 from robust_tfds.building import beam_options as beam_options_lib
 from robust_tfds.building.build_session import BuildSession
-from robust_tfds.conditions import Family
 from robust_tfds.datasets import training
 from robust_tfds.storage import paths
 
@@ -62,26 +61,26 @@ def is_registered(name: object) -> bool:
 
 
 class Unknown(base.Builder, skip_registration=True):
-  """A set that is none of this package: nothing is known of it."""
+  """The stand-in for a set that is not part of this package."""
 
   @classmethod
   def config_of(cls, name: str, **options: Any) -> None:
-    """None: nobody knows its configs."""
+    """Return None, because its configs are unknown."""
     del name, options
 
   @classmethod
   def known_group(cls, example_id: str, frame: int = 0) -> None:
-    """None: its ids do not tell."""
+    """Return None, because its ids imply no group."""
     del example_id, frame
 
 
 def class_or_unknown(name: str) -> type[base.Builder]:
-  """What is known of a set whatever its name: `builder_class`, else `Unknown`."""
+  """Return a set's builder class; `Unknown` for a set that is none of ours."""
   return builder_class(name) if name in names() else Unknown
 
 
 def spelled(name: str) -> str:
-  """The dataset that a name is but for signs and large letters; else empty.
+  """Return the dataset whose name differs only in signs and case; else ''.
 
   >>> spelled("ImageNet-C"), spelled("pets")
   ('imagenet_c', '')
@@ -95,7 +94,7 @@ def _name_by_letters() -> dict[str, str]:
 
 
 def letters(name: str) -> str:
-  """A name without signs and large letters.
+  """Return a name in small letters, without signs.
 
   >>> letters("ImageNet-C")
   'imagenetc'
@@ -104,7 +103,7 @@ def letters(name: str) -> str:
 
 
 def _not_ours(made: type[base.Builder]) -> type[base.Builder]:
-  """Refuses a set of somebody's own that is called as one of ours."""
+  """Refuse a user's set that has the name of a benchmark."""
   name = made.set_name()
   if spelled(name):
     raise errors.UserError(
@@ -115,23 +114,8 @@ def _not_ours(made: type[base.Builder]) -> type[base.Builder]:
   return made
 
 
-def edition(name: Named, geometry: str = "") -> str:
-  """Edition of a dataset's corruptions, e.g. `cifar10`; empty if it has none.
-
-  Args:
-    name: dataset.
-    geometry: a crop, where the dataset has another edition for one.
-  """
-  return builder_class(name).edition_of(geometry)
-
-
-def family(name: Named) -> Family | None:
-  """The conditions of a dataset's kind of data; None if it has clean data alone."""
-  return builder_class(name).FAMILY
-
-
 def classes(name: str) -> int:
-  """How many classes a dataset has; 0 of a name that is none of this package.
+  """Return the number of classes of a dataset; 0 if it is not part of this package.
 
   >>> classes("imagenet_c"), classes("mine")
   (1000, 0)
@@ -141,7 +125,7 @@ def classes(name: str) -> int:
 
 
 def published_codec(name: str) -> str:
-  """The lossy codec that a dataset's published files went through.
+  """Return the lossy codec of a dataset's published files.
 
   Empty where they are lossless, where there are none, and for names that are no
   dataset of this package.
@@ -154,16 +138,6 @@ def published_codec(name: str) -> str:
   return lossy[0] if lossy and PUBLISHED in listed else ""
 
 
-def codecs(name: Named) -> tuple[str, ...]:
-  """The codecs of a dataset, its default first; empty if it has no configs."""
-  return builder_class(name).CODECS
-
-
-def conditions(name: Named) -> list[str]:
-  """Config names of a dataset under its default options, clean first."""
-  return builder_class(name).condition_names()
-
-
 def builder(
   name: Named,
   config: str = "",
@@ -172,7 +146,7 @@ def builder(
   file_format: str | None = None,
   **options: Any,
 ) -> base.Builder:
-  """A dataset's builder, not yet prepared.
+  """Return a dataset's builder without preparing it.
 
   Args:
     name: dataset, e.g. `digits_c`.
@@ -219,7 +193,7 @@ def builder(
 
 
 def prepare(name: Named, config: str = "", **options: Any) -> base.Builder:
-  """A dataset's builder, prepared if it was not yet.
+  """Return a dataset's builder, and prepare it if necessary.
 
   Args:
     name: dataset.
@@ -248,7 +222,7 @@ def prepare_all(
   say: Callable[[str], None] | None = None,
   **options: Any,
 ) -> Iterator[base.Builder]:
-  """Builders of several configs, each prepared if it was not yet.
+  """Yield the builders of several configs, each prepared if necessary.
 
   The worker processes stay for all of them, and the sources are decoded once (by a
   Beam pipeline: once a config).
@@ -318,13 +292,13 @@ def _session(
   scratch_dir: str | os.PathLike | None,
   say: Callable[[str], None] | None,
 ) -> BuildSession:
-  """What builders share; counts the configs that are not there yet."""
+  """Return the session of builders whose configs are not built yet."""
   absent = [b for b in builders if not b.data_path.exists()]
   decoding = [b.group() for b in absent if b.config.codec != PUBLISHED]
   return BuildSession(
     workers=workers,
     groups=collections.Counter(decoding),
-    corruptions=[b.config.condition.name for b in absent],
+    configs=len(absent),
     scratch_dir=scratch_dir,
     say=say,
   )
@@ -339,7 +313,7 @@ def lacks(
   split: str | None = None,
   **options: Any,
 ) -> list[missing.Lack]:
-  """What is not here of the sources of sets that are not built; builds nothing.
+  """Return the missing sources of sets that are not built; build nothing.
 
   Args:
     name: dataset.
@@ -374,14 +348,14 @@ def prepared_examples(
   data_dir: str | os.PathLike | None = None,
   **options: Any,
 ) -> int | None:
-  """Number of examples of a prepared split; None where it is not prepared."""
+  """Return the number of examples of a split; None if it is not prepared."""
   splits = builder(name, config, data_dir=data_dir, **options).info.splits
   return splits[split].num_examples if split in splits else None
 
 
 @errors.without_traceback
 def load(name: str, **kwargs: Any) -> Any:
-  """`tfds.load` that also takes `dataset/corruption/severity`.
+  """Load a set like `tfds.load`; `dataset/corruption/severity` works too.
 
   Raises:
     UserError: unknown dataset, corruption or severity, with a suggestion.

@@ -166,7 +166,7 @@ def builder_class(called: str) -> type[base.Builder]:
     kind,  # type: ignore[misc,valid-type]
     skip_registration=True,  # type: ignore[call-arg]
   ):
-    """Of one list."""
+    """The builder of one list."""
 
     VERSION = tfds.core.Version("1.0.0")
     RELEASE_NOTES = {"1.0.0": "Initial release."}

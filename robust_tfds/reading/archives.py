@@ -61,7 +61,7 @@ def members(
 def contents(
   path: str | os.PathLike, belongs: Callable[[str], bool] | None = None
 ) -> Iterator[tuple[Member, bytes]]:
-  """As `members` with the bytes of each, in one pass; of a tar.gz too."""
+  """Yield members like `members`, each with its bytes, in one pass; also of a tar.gz."""
   archive = _checked(path)
   if _is_zip(archive):
     for member in _listed_zip(archive, belongs or _all):
@@ -224,7 +224,7 @@ def _opened(path: str) -> zipfile.ZipFile:
 
 @functools.lru_cache(maxsize=4)  # reading the directory of a zip takes 0.1 s
 def _archive(path: str, state: paths.State) -> zipfile.ZipFile:
-  """Of one state of the file: an archive that was replaced is read again."""
+  """Open a zip in one state; an archive that was replaced is opened again."""
   file = path if paths.is_local(path) else paths.opened(path)  # stays open
   try:
     archive = zipfile.ZipFile(file)

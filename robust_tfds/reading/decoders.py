@@ -1,14 +1,14 @@
-"""Which programs decode files here, in words: what they give are pixels too.
+"""Names and versions of the picture and video decoders.
 
-Nobody promises that another version of a decoder gives the same levels. What was
-measured is in docs/evidence/ROBUST_INPUT.md.
+They are recorded because decoded pixels depend on them: another version of a decoder
+may give other levels. Measurements are in docs/evidence/ROBUST_INPUT.md.
 """
 
 from robust_tfds.reading import videos
 
 
 def picture_decoder() -> str:
-  """Pillow and its JPEG: `Pillow 13.0.0, libjpeg-turbo 3.2.0`."""
+  """Return the versions of Pillow and its JPEG: `Pillow 13.0.0, libjpeg-turbo 3.2.0`."""
   from PIL import features
 
   turbo, jpeg = features.version("libjpeg_turbo"), features.version("jpg")
@@ -17,17 +17,17 @@ def picture_decoder() -> str:
 
 
 def tensorflow_decoder() -> str:
-  """What reads JPEG sets in tf.data: `TensorFlow 2.21.0`."""
+  """Return what decodes JPEG sets in tf.data: `TensorFlow 2.21.0`."""
   import tensorflow as tf
 
   return f"TensorFlow {tf.__version__}"
 
 
 def video_decoder() -> str:
-  """`PyAV 18.1.0, FFmpeg 8.1.2`.
+  """Return the versions of the video decoder: `PyAV 18.1.0, FFmpeg 8.1.2`.
 
   Raises:
-    UserError: no PyAV.
+    UserError: PyAV is not installed.
   """
   av = videos.pyav()
   return f"PyAV {av.__version__}, FFmpeg {av.ffmpeg_version_info}"

@@ -155,7 +155,7 @@ def example_id(path: epath.Path, root: epath.Path) -> str:
 
 
 def is_hidden(name: str) -> bool:
-  """Of a file or folder: also what zips of macOS hold beside the files."""
+  """Return whether a name is hidden, or a folder that zips of macOS add."""
   return name.startswith(".") or name == "__MACOSX"
 
 

@@ -278,7 +278,7 @@ def _header(file: Source, source: str) -> Iterator[Any]:
 
 @functools.cache
 def _formats() -> list[str]:
-  """Those of `_FORMATS` that this Pillow was built with."""
+  """Return the `_FORMATS` that this Pillow was built with."""
   from PIL import Image
 
   Image.init()

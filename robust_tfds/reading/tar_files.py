@@ -72,7 +72,7 @@ def _indexed(path: str, state: paths.State) -> Iterator[tar_index.Entry]:
 def contents(
   path: str, belongs: Callable[[str], bool]
 ) -> Iterator[tuple[members.Member, bytes]]:
-  """As `listed`, with the bytes of each member; of a `.tar.gz` too."""
+  """Yield members like `list_members`, each with its bytes; also of a `.tar.gz`."""
   if not is_gzip(path):
     with paths.opened(path) as archive:
       for member in list_members(path, belongs):
@@ -159,7 +159,7 @@ class _Headers(io.BufferedReader):
     self.block = b""  # the last one that was read
 
   def read(self, size: int | None = -1, /) -> bytes:
-    """As of any file; refuses what no header takes."""
+    """Read from the file; refuse a size that no header has."""
     if size is None or not 0 <= size <= _HEADER_BYTES:
       raise errors.UserError(
         f"{self._path}: a header at byte {self.tell():,} claims {size or 0:,}"

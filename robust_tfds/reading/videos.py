@@ -401,7 +401,7 @@ def _lack_of_time(
 
 
 def _seconds(text: str) -> float:
-  """Of a Matroska tag such as 00:00:02.400000000; 0 where it is none."""
+  """Parse a Matroska tag such as 00:00:02.400000000; return 0 for other texts."""
   try:
     hours, minutes, seconds = text.split(":")
     value = int(hours) * 3600 + int(minutes) * 60 + float(seconds)

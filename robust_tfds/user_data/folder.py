@@ -108,11 +108,11 @@ class Folder(own_set.OwnSet):
     return own
 
   def files(self) -> list[source.File]:
-    """By their paths below the folder."""
+    """Return the files, in the order of their paths below the folder."""
     return self._files
 
   def file_notes(self, file: source.File) -> Sequence[str]:
-    """See `pictures.oddities`."""
+    """Return the picture's `pictures.oddities`."""
     shown = picture_folders.printable(file.path)
     return pictures.oddities(file.path, shown, drop_alpha=self.drop_alpha)
 

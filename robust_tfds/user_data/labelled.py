@@ -121,7 +121,7 @@ def subclass(
     kind,  # type: ignore[misc, valid-type]
     skip_registration=True,  # type: ignore[call-arg]
   ):
-    """Of one set."""
+    """The builder of one set."""
 
     VERSION = tfds.core.Version("1.0.0")
     RELEASE_NOTES = {"1.0.0": "Initial release."}

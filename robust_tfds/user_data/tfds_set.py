@@ -101,7 +101,7 @@ class TfdsSet(own_set.OwnSet):
 
   @functools.cached_property
   def _sizes(self) -> frozenset[tuple[int, int]]:
-    """Of pictures of one size without reading them."""
+    """The sizes of the pictures; those of one size are not read."""
     height, width = self._shape
     if height is None or width is None:
       return super()._sizes
@@ -113,7 +113,7 @@ class TfdsSet(own_set.OwnSet):
     return [f"{self.builder.info.full_name} {self.part}", *several]
 
   def files(self) -> Sequence[source.File]:
-    """In the order of their ids; the first call copies all pictures."""
+    """Return the files by id; the first call copies all pictures."""
     return self._files
 
   @functools.cached_property

@@ -32,7 +32,7 @@ from robust_tfds.reading import archives
 from tests import in_folder
 from tests.user_data import made
 
-_CORRUPTED = [n for n in datasets.names() if datasets.family(n)]
+_CORRUPTED = [n for n in datasets.names() if datasets.builder_class(n).FAMILY]
 
 
 def _config(name, config, **options):
@@ -90,8 +90,10 @@ class NamesTest(parameterized.TestCase):
 
   @parameterized.parameters(*_CORRUPTED)
   def test_every_condition_of_the_family(self, name):
-    listed = [c.config for c in datasets.family(name).conditions()]
-    self.assertEqual(datasets.conditions(name), listed)
+    listed = [
+      c.config for c in datasets.builder_class(name).FAMILY.conditions()
+    ]
+    self.assertEqual(datasets.builder_class(name).condition_names(), listed)
 
   @parameterized.parameters(
     ("digits", {"codec": "raw"}, "digits takes no codec, got 'raw'"),
@@ -108,18 +110,23 @@ class NamesTest(parameterized.TestCase):
 
 class FactsTest(absltest.TestCase):
   def test_editions_and_families(self):
-    self.assertEqual(datasets.edition("digits_c"), "cifar10")
-    self.assertIs(datasets.family("digits_c"), conditions.PICTURES)
-    self.assertIs(datasets.family("ucf101_p"), conditions.VIDEOS)
+    self.assertEqual(
+      datasets.builder_class("digits_c").edition_of(""), "cifar10"
+    )
+    self.assertIs(
+      datasets.builder_class("digits_c").FAMILY, conditions.PICTURES
+    )
+    self.assertIs(datasets.builder_class("ucf101_p").FAMILY, conditions.VIDEOS)
     for name in ("digits", "digits_vid_robust", "ucf101_ds"):
-      self.assertEqual(datasets.edition(name), "")
-      self.assertIsNone(datasets.family(name))
+      self.assertEqual(datasets.builder_class(name).edition_of(""), "")
+      self.assertIsNone(datasets.builder_class(name).FAMILY)
 
   def test_codecs_default_first(self):
     self.assertEqual(
-      datasets.codecs("imagenet_c"), ("jpeg85", "raw", "published")
+      datasets.builder_class("imagenet_c").CODECS,
+      ("jpeg85", "raw", "published"),
     )
-    self.assertEqual(datasets.codecs("digits"), ())
+    self.assertEqual(datasets.builder_class("digits").CODECS, ())
 
 
 class SeedTest(parameterized.TestCase):
@@ -167,7 +174,7 @@ class SeedTest(parameterized.TestCase):
 class KeysTest(parameterized.TestCase):
   @parameterized.product(name=_CORRUPTED, seed=(0, 7))
   def test_of_every_builder(self, name, seed):
-    family = datasets.family(name)
+    family = datasets.builder_class(name).FAMILY
     levels = family.levels("gaussian_noise")
     for condition in family.select("common,extra", levels)[1::7]:
       built = datasets.builder(name, condition.config, seed=seed, data_dir="/x")

@@ -462,7 +462,9 @@ class PerturbedVideosTest(parameterized.TestCase):
     cls.addClassCleanup(shutil.rmtree, cls.folder)
 
   def test_ninety_conditions_and_clean(self):
-    self.assertLen(datasets.conditions("digits_video_p"), 91)
+    self.assertLen(
+      datasets.builder_class("digits_video_p").condition_names(), 91
+    )
 
   @quick.cases(
     ["clean_0", "freezing_3"], ["shot_noise_2", "mpeg2_1", "translation_4"]

@@ -28,7 +28,7 @@ def _examples(builder, split):
 
 class NamesTest(parameterized.TestCase):
   def test_conditions(self):
-    names = datasets.conditions("imagenet_p")
+    names = datasets.builder_class("imagenet_p").condition_names()
     self.assertLen(names, 1 + 14 + 6)
     self.assertEqual(
       names[:4],

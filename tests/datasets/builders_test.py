@@ -138,7 +138,7 @@ class ImportTest(absltest.TestCase):
 
 class NamesTest(parameterized.TestCase):
   def test_ninety_six_conditions_clean_first(self):
-    configs = datasets.conditions("imagenet_c")
+    configs = datasets.builder_class("imagenet_c").condition_names()
     own = conditions.PICTURES.names("own")
     self.assertLen(configs, 96 + 5 * len(own))
     self.assertEqual(configs[:2], ["clean", "gaussian_noise_1"])

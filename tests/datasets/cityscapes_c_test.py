@@ -159,7 +159,7 @@ class LayoutTest(_Case):
 
 class ConfigsTest(parameterized.TestCase):
   def test_conditions(self):
-    found = datasets.conditions("cityscapes_c")
+    found = datasets.builder_class("cityscapes_c").condition_names()
     self.assertLen(found, 1 + 5 * len(conditions.PICTURES.known_names))
     self.assertEqual(found[:2], ["clean", "gaussian_noise_1"])
 

@@ -129,8 +129,12 @@ class CorruptedTest(parameterized.TestCase):
     self.assertEqual(np.shape(objects["bbox_px"])[1], 4)
 
   def test_names(self):
-    self.assertIn("fog_3", datasets.conditions("digits_detection_c"))
-    self.assertEqual(datasets.edition("digits_detection_c"), "any")
+    self.assertIn(
+      "fog_3", datasets.builder_class("digits_detection_c").condition_names()
+    )
+    self.assertEqual(
+      datasets.builder_class("digits_detection_c").edition_of(""), "any"
+    )
     with self.assertRaisesRegex(ValueError, "Did you mean 'gaussian_noise'"):
       robust_tfds.load("digits_detection_c/gausian_noise/3")
     with self.assertRaisesRegex(ValueError, "Unknown codec 'published'"):

@@ -223,8 +223,10 @@ class NamesTest(parameterized.TestCase):
 
   @parameterized.parameters("imagenet_c", "imagenet_p")
   def test_edition(self, name):
-    self.assertEqual(datasets.edition(name), "imagenet")
-    self.assertEqual(datasets.edition(name, "inception"), "inception")
+    self.assertEqual(datasets.builder_class(name).edition_of(""), "imagenet")
+    self.assertEqual(
+      datasets.builder_class(name).edition_of("inception"), "inception"
+    )
 
   @parameterized.parameters(
     ("short256_crop224", "imagenet"),
@@ -234,7 +236,9 @@ class NamesTest(parameterized.TestCase):
     ("short256", "imagenet"),  # no size: clean data alone
   )
   def test_the_edition_follows_the_crop(self, geometry, expected):
-    self.assertEqual(datasets.edition("imagenet_c", geometry), expected)
+    self.assertEqual(
+      datasets.builder_class("imagenet_c").edition_of(geometry), expected
+    )
 
   @parameterized.parameters(
     ("imagenet_p", {"geometry": "imagenet"}, "no geometry but 'inception'"),

@@ -44,7 +44,7 @@ def _crop(dataset: str, geometry: str) -> str:
 
   if not geometry or dataset not in datasets.names():
     return ""
-  edition = datasets.edition(dataset, geometry)
+  edition = datasets.builder_class(dataset).edition_of(geometry)
   side = geometry_lib.shape(geometry)[0]
   if edition not in spec.EDITIONS or side == spec.edition(edition).size_px:
     return ""

@@ -32,7 +32,7 @@ class Builder(sequences.Builder):
 
   @classmethod
   def known_ids(cls) -> Collection[str]:
-    """By the rows of the authors' files."""
+    """Return the ids of the rows of the authors' files."""
     return [cifar.example_id(row) for row in range(cls.PUBLISHED_EXAMPLES)]
 
   def _sources(self, dl_manager: Any) -> list[pictures.Source]:

@@ -31,7 +31,7 @@ class Builder(objects.Builder):
   def config_of(
     cls, name: str, *, groups: str | None = None, **options: Any
   ) -> base.Config | None:
-    """As of every dataset, with one more option.
+    """Return a config as every dataset does, with one more option.
 
     Args:
       name: see the parent class.

@@ -37,7 +37,7 @@ class Digit(source_lib.Part):
   row: int
 
   def read(self) -> np.ndarray:
-    """See `read`."""
+    """Return the digit's picture, see `read`."""
     return read(self.row)
 
 

@@ -23,7 +23,7 @@ class Builder(objects.Builder):
 
   @classmethod
   def known_ids(cls) -> Collection[str]:
-    """Of the embedded scenes."""
+    """Return the ids of the embedded scenes."""
     return [source.example_id for source in scenes.sources(cls.SPLIT)]
 
   def _sources(self, dl_manager: Any) -> list[objects.Source]:

@@ -41,17 +41,17 @@ class Builder(frames.Builder):
 
   @classmethod
   def known_ids(cls) -> Collection[str]:
-    """Of the embedded frames."""
+    """Return the ids of the embedded frames."""
     return [f.example_id for f in _all_frames(cls.SPLIT, False)]
 
   @classmethod
   def known_frames(cls) -> Sequence[frames.Row]:
-    """Of the embedded frames, reviewed or not."""
+    """Return the embedded frames, reviewed or not."""
     return frames.encode_chunk(_all_frames(cls.SPLIT, True), rule=cls.GEOMETRY)
 
   @classmethod
   def known_label(cls, example_id: str) -> int | None:
-    """Of the digit whose video a frame is of."""
+    """Return the digit that a frame shows."""
     return digits.labels(cls.SPLIT).get(example_id.partition("/")[0])
 
   def _frames(
@@ -193,7 +193,7 @@ class Encoded(source.Part):
     return f"{digits.example_id(self.row)}, frame {self.offset:+}"
 
   def data(self) -> bytes:
-    """PNG."""
+    """Return the frame as a PNG file."""
     from PIL import Image
 
     out = io.BytesIO()

@@ -48,7 +48,7 @@ class Builder(videos.Builder):
   HOMEPAGE = digits.HOMEPAGE
 
   def example_features(self) -> dict[str, Any]:
-    """As of every video, whose shape is known here."""
+    """Return the features of a video of known shape."""
     video = movie_feature.Movie((FRAMES, SIDE_PX, SIDE_PX, 3))
     return super().example_features() | {"video": video}
 

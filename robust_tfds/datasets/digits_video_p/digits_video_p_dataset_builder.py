@@ -23,12 +23,12 @@ class Builder(videos.Builder):
 
   @classmethod
   def known_ids(cls) -> Collection[str]:
-    """Of the embedded videos."""
+    """Return the ids of the embedded videos."""
     return digits_video.labels(cls.SPLIT)
 
   @classmethod
   def known_label(cls, example_id: str) -> int | None:
-    """Of the embedded videos."""
+    """Return the class of an embedded video."""
     return digits_video.labels(cls.SPLIT).get(example_id)
 
   def _sources(self, dl_manager: Any) -> list[videos.Source]:

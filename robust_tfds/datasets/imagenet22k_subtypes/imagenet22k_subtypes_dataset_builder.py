@@ -17,7 +17,7 @@ _UNSEEN = ("imagenet22k", "fall11_whole", "winter21_whole")
 
 @functools.cache
 def rows() -> list[dict[str, str]]:
-  """Of `subtypes.tsv`: type_index, type, type_wnid, split and wnid of each."""
+  """A row of `subtypes.tsv`: type_index, type, type_wnid, split and wnid of each."""
   path = pathlib.Path(__file__).with_name("subtypes.tsv")
   head, *lines = [
     line.split("\t") for line in path.read_text("utf-8").splitlines()

@@ -51,7 +51,7 @@ a folder ImageNet-C; of 299 px in ImageNet-C-299 (config suffix `_inception`), o
 
   @classmethod
   def known_label(cls, example_id: str) -> int | None:
-    """By the wnid or the official number in the file's name."""
+    """Return the class of the wnid or official number in the file's name."""
     return imagenet.known_label(example_id)
 
   def _sources(self, dl_manager: Any) -> list[pictures.Source]:

@@ -22,7 +22,7 @@ class Builder(videos.Builder):
 
   @classmethod
   def class_names(cls, manual_dir: str = "") -> Sequence[Sequence[str]]:
-    """As in the list that lies here."""
+    """Return the class names of the packaged list."""
     del manual_dir
     return [(name,) for name in class_lists.packaged(class_lists.KINETICS400)]
 

@@ -197,7 +197,7 @@ def _distance(shape: str, u: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 @functools.cache
 def _segments(text: str) -> list[tuple[float, ...]]:
-  """From where to where the strokes of a line of glyphs go."""
+  """Return the ends of the strokes of a line of glyphs."""
   left = -(1.5 * len(text) - 0.5) / 2
   out: list[tuple[float, ...]] = []
   for i, glyph in enumerate(text):

@@ -163,7 +163,7 @@ def _in_its_test(name: str) -> Callable[[pathlib.Path], pathlib.Path]:
 
 
 for _name in datasets.names():
-  if _name not in MAKERS and datasets.family(_name):
+  if _name not in MAKERS and datasets.builder_class(_name).FAMILY:
     MAKERS[_name] = _in_its_test(_name)
 
 

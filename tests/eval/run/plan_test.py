@@ -107,9 +107,11 @@ class GeometryTest(parameterized.TestCase):
       spec_of = models.get(name).spec
       if spec_of.input_px > 512:  # no fog map covers them
         with self.assertRaisesRegex(errors.UserError, "up to 512 px"):
-          datasets.edition("imagenet_c", spec_of.geometry)
+          datasets.builder_class("imagenet_c").edition_of(spec_of.geometry)
         continue
-      edition = datasets.edition("imagenet_c", spec_of.geometry)
+      edition = datasets.builder_class("imagenet_c").edition_of(
+        spec_of.geometry
+      )
       if spec_of.input_px > 331:  # the largest there is
         self.assertEqual(edition, "inception", name)
         continue

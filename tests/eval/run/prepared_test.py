@@ -44,7 +44,7 @@ _LOSSLESS = {"pictures": "raw", "sequences": "png", "videos": "lossless"}
 _CODECS = [
   (name, codec)
   for name in _NAMES
-  for codec in datasets.codecs(name)
+  for codec in datasets.builder_class(name).CODECS
   if codec != datasets.PUBLISHED
 ]
 # The others are slow tests.
@@ -69,7 +69,7 @@ def _task(
   codec = codec or _LOSSLESS[family.kind]
   setting = base.Setting(
     dataset=name,
-    edition=datasets.edition(name, geometry),
+    edition=datasets.builder_class(name).edition_of(geometry),
     codec="" if fly and task == "video" else codec,
     fly=fly,
     seed=seed,
