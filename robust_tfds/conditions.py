@@ -330,9 +330,11 @@ class Family:
       for level in self.levels(r.name)
     }
 
-  def conditions(self) -> list[Condition]:
-    """Return clean, then every name at every level, in order."""
-    return [Condition(), *self._conditions_of.values()]
+  def conditions(self, subset: str = "all") -> list[Condition]:
+    """Return clean, then every name of a set and of set `own` at every level."""
+    names = {*self.names(subset), *self.names("own")}
+    known = self._conditions_of.values()
+    return [Condition(), *(c for c in known if c.name in names)]
 
   def resolve(self, selection: str | Iterable[str]) -> tuple[str, ...]:
     """Return names in the papers' order, from what a user writes.

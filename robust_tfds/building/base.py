@@ -142,6 +142,8 @@ class Builder(
 
   Attributes:
     FAMILY: the conditions that the dataset has; None for only clean data.
+    CONDITIONS: the set of the family's names that the dataset has, beside a
+      user's own.
     EDITION: that of the corruptions; empty if there are none.
     KIND: what its examples are; each base of a kind has its own.
     SPLIT: the split that is built.
@@ -177,6 +179,7 @@ class Builder(
   """
 
   FAMILY: ClassVar[conditions.Family | None] = None
+  CONDITIONS: ClassVar[str] = "all"
   EDITION: ClassVar[str] = ""
   KIND: ClassVar[str] = ""
   SPLIT: ClassVar[str] = "test"
@@ -892,7 +895,7 @@ class Builder(
   def _conditions(cls) -> list[conditions.Condition]:
     if cls.FAMILY is None:
       return [conditions.Condition()]
-    return cls.FAMILY.conditions()
+    return cls.FAMILY.conditions(cls.CONDITIONS)
 
   @classmethod
   def _variants(cls) -> tuple[str, ...]:
@@ -970,7 +973,7 @@ class Builder(
     """Return whether the authors' files contain a condition."""
     if cls.FAMILY is None or condition.clean:
       return False
-    return cls.FAMILY.row(condition.name).set != "own"
+    return condition.name in cls.FAMILY.names(cls.CONDITIONS)
 
   @classmethod
   def _check_published(

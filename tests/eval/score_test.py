@@ -170,7 +170,7 @@ class CommandTest(in_folder.TestCase):
 
   @parameterized.named_parameters(
     ("empty", b"", "mine.csv: empty"),
-    ("header_only", _HEADER.encode(), "mine.csv holds no rows"),
+    ("header_only", _HEADER.encode(), "mine.csv has no rows"),
     ("header_twice", _GOOD.replace("\n", "\n" + _HEADER, 1).encode(), "row 1"),
     ("numbered", _numbered().replace(b"2,2\n", b"2\n"), "mine.csv: line 4: 5 v"),
     ("no_model", _with("model", " "), "column 'model', row 1: empty"),
@@ -209,7 +209,7 @@ class CommandTest(in_folder.TestCase):
     ("span", {"label": np.zeros(8, "m8[s]")}, "'label' holds timedelta64"),
     ("record", {"top1": np.zeros(8, [("a", int)])}, "'top1' holds .*'<i8'"),
     ("fraction", {"top1": np.full(8, 0.5)}, "row 1 .*got '0.5', exp"),
-    ("no_rows", {k: v[:0] for k, v in _columns().items()}, " holds no rows"),
+    ("no_rows", {k: v[:0] for k, v in _columns().items()}, " has no rows"),
     ("nan", {"top1": np.full(8, np.nan)}, "8 of 8 predictions are empty"),
     ("large", {"top1": np.full(8, 2**63, np.uint64)}, "row 1 .*got '9223372036"),
     ("bytes", {"example_id": np.array([b"\xff"] * 8)}, "'example_id' holds text"),

@@ -168,7 +168,7 @@ class ColumnFilesTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ("id,n\na\n", "a.csv: line 2: 1 values, the header has 2"),
-    ("id,n\n", "a.csv holds no rows"),
+    ("id,n\n", "a.csv has no rows"),
     ("id\na\n", "a.csv lacks the columns n; it has id"),
     ("id,n,\na,1,\nb,2\n", "line 3: 2 values, the header has 3"),
     ("sep=;\nid;n\na;1;2\n", "line 3: 3 values, the header has 2"),
@@ -192,14 +192,14 @@ class ColumnFilesTest(parameterized.TestCase):
     self.assertEqual(file.texts("id").tolist(), ["a", "b"])
     self.assertEqual(file.texts("n").tolist(), ["7", "8"])
 
-  def test_what_is_said_of_a_file(self):
+  def test_columns_of_other_names(self):
     self.path.write_text("id;n;who\na;1;b\n")
     read = functools.partial(
       column_files.column_file, self.path, required=("id",)
     )
-    file = read(separator=";", said={"id": "who"})
+    file = read(separator=";", renamed={"id": "who"})
     self.assertEqual(file.texts("id").tolist(), ["b"])
-    with self.assertRaisesRegex(errors.UserError, "lacks .* by --columns=id="):
+    with self.assertRaisesRegex(errors.UserError, "lacks .* --columns=id="):
       read(separator=",")
 
   @parameterized.parameters(
