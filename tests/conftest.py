@@ -32,6 +32,7 @@ tempfile.tempdir = _folder
 _SESSION = "ROBUST_TFDS_TESTS_SESSION"
 os.environ.setdefault(_SESSION, _folder)
 
+import pytest  # noqa: E402
 from absl import flags  # noqa: E402
 from absl.testing import absltest  # noqa: E402
 
@@ -43,6 +44,20 @@ flags.FLAGS[absltest.TEST_TMPDIR.name].value = _folder
 def of_session() -> pathlib.Path:
   """A folder that all processes of this run of the tests share."""
   return pathlib.Path(os.environ[_SESSION])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+  """Mark the tests that `tests/slow.tsv` measured as slow.
+
+  `python -m tests.long` runs them. A test is quick until it is listed, and the
+  contract of a new or changed plugin always is.
+  """
+  lines = (_ROOT / "tests" / "slow.tsv").read_text("utf-8").splitlines()[1:]
+  measured = {line.split("\t")[0] for line in lines}
+  for item in items:
+    if item.nodeid in measured and not item.get_closest_marker("contract"):
+      item.add_marker(pytest.mark.slow)
 
 
 _resident = pathlib.Path("/proc/self/statm")  # Linux has it

@@ -38,7 +38,7 @@ class FeaturesTest(in_folder.TestCase):
     for one in (
       first,
       features_test.made("blur_1", seed=1),
-      features_test.made(run="other").of(names),
+      features_test.made(run="other").select(names),
     ):
       one.write(epath.Path(self.root / "kept"))
     self.draw("schiappa_f9_cka")

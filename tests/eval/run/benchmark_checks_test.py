@@ -105,11 +105,11 @@ class OutsideTest(in_folder.TestCase):
     words = "1 of 4 examples are not in --subset=.*, e.g. 'x3'"
     self._refused(words, self._file(), **options)
 
-  def test_a_baseline_of_another_set_than_anybody_knows(self):
+  def test_a_baseline_of_another_set_than_those_known(self):
     self._score(self._file(), dataset="mine_c", baseline="alexnet")
     (row,) = table.select(self._table(), metric="mce")
     self.assertIn(
-      "of imagenet_c and imagenet_p, mine_c is an unknown set", row.note
+      "of imagenet_c and imagenet_p; mine_c is an unknown set", row.note
     )
 
   def test_results_lists_of_a_named_set(self):

@@ -283,7 +283,7 @@ class TorchModuleTest(parameterized.TestCase):
     torch, _, net = _transformers("Detr")
     with self.assertRaisesRegex(errors.UserError, "^mine got labels=None"):
       _on_host(net, _TORCH_MODULE_SPEC, None)
-    with self.assertRaisesRegex(errors.UserError, "route='traced' out"):
+    with self.assertRaisesRegex(errors.UserError, "leave out route='traced'"):
       adapters.get("torch")(
         net, _TORCH_MODULE_SPEC, labels="coco91", route="traced"
       )

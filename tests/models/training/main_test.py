@@ -63,7 +63,7 @@ class MainTest(in_folder.TestCase, parameterized.TestCase):
       ((), "Say what is trained: --config=train_standard"),
       (("--config=train_standard",), "Say where the training lives"),
       (("--config=train_standart",), "did you mean 'train_standard'"),
-      (("--config=quickstart", "--plan"), "this is no config of a training"),
+      (("--config=quickstart", "--plan"), "expected a config of this command"),
       (("--config=train_standard", "--process_id=1"), "needs --multihost"),
     ):
       done = self._run(*flags)

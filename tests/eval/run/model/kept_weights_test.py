@@ -22,7 +22,7 @@ class KeptWeightsTest(in_folder.TestCase):
     variables = self.model.init(jax.random.key(0))
     self.variables = jax.tree.map(np.asarray, variables)
     self.kept = pathlib.Path(self.root, "kept")
-    self.run_cache.mkdir()
+    self.kept.mkdir()
     chosen = mock.patch.object(kept_programs, "folder", return_value=self.kept)
     self.folder = self.enter_context(chosen)
     never = mock.patch.object(trained, "_train", return_value=self.variables)
@@ -43,7 +43,7 @@ class KeptWeightsTest(in_folder.TestCase):
     self._run("second")
     self._run("second")  # goes on with its own
     self.train.assert_called_once()
-    self.assertLen(list(self.run_cache.iterdir()), 1)
+    self.assertLen(list(self.kept.iterdir()), 1)
 
   @parameterized.parameters("recipe", "code", "packages", "no folder")
   def test_what_is_trained_anew(self, what):
@@ -61,7 +61,7 @@ class KeptWeightsTest(in_folder.TestCase):
   @parameterized.parameters(b"", b"changed")
   def test_damaged_ones_are_removed_and_said(self, data):
     self._run("first")
-    (file,) = self.run_cache.iterdir()
+    (file,) = self.kept.iterdir()
     whole = file.read_bytes()
     file.write_bytes(data)
     with mock.patch.object(kept_weights.progress, "say") as say:
@@ -74,10 +74,10 @@ class KeptWeightsTest(in_folder.TestCase):
     self._run("first", dataset="cifar10_c")
     with mock.patch.object(jax, "process_count", return_value=2):
       self._run("second")
-    self.assertEmpty(list(self.run_cache.iterdir()))
+    self.assertEmpty(list(self.kept.iterdir()))
 
   def test_the_oldest_go(self):
     self.enter_context(mock.patch.object(kept_weights, "_MOST", 2))
     for seed in range(3):
       self._run(f"of_{seed}", seed=seed)
-    self.assertLen(list(self.run_cache.iterdir()), 2)
+    self.assertLen(list(self.kept.iterdir()), 2)
