@@ -23,10 +23,10 @@ class BatchStatistics(base.Method):
     Raises:
       UserError: the model has no batch norms.
     """
-    found = network.norms(self.model, variables)
+    norm_layers = network.norms(self.model, variables)
     paths = [
       f"{path}/{moment}"
-      for path, layer in found.items()
+      for path, layer in norm_layers.items()
       if isinstance(layer, network.BATCH_NORMS)
       for moment in ("mean", "var")
     ]
@@ -38,10 +38,10 @@ class BatchStatistics(base.Method):
     return paths
 
   def rule(
-    self, running: network.Moments, found: network.Moments, count: int
+    self, running: network.Moments, measured: network.Moments, count: int
   ) -> tuple[network.Moments, network.Moments]:
     """Return what a batch norm uses and keeps: here the batch's moments."""
-    return network.batch(running, found, count)
+    return network.batch(running, measured, count)
 
   def step(
     self,

@@ -49,9 +49,9 @@ class Blend(bn.BatchStatistics):
       share = size / (size + self.prior)
 
     def rule(
-      running: network.Moments, found: network.Moments, count: int
+      running: network.Moments, measured: network.Moments, count: int
     ) -> tuple[network.Moments, network.Moments]:
-      exact = network.unbiased(found, count)
+      exact = network.unbiased(measured, count)
       return network.blend(running, exact, share), running
 
     variables = state["variables"]

@@ -31,9 +31,9 @@ class CumulativeMean(bn.BatchStatistics):
     batches = state["batches"] + 1
 
     def rule(
-      running: network.Moments, found: network.Moments, count: int
+      running: network.Moments, measured: network.Moments, count: int
     ) -> tuple[network.Moments, network.Moments]:
-      exact = network.unbiased(found, count)
+      exact = network.unbiased(measured, count)
       share = 1 / batches.astype(exact.mean.dtype)
       mean = network.blend(running, exact, share)
       return mean, mean

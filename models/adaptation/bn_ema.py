@@ -22,11 +22,11 @@ class MovingMean(bn.BatchStatistics):
   momentum: float = 0.1
 
   def rule(
-    self, running: network.Moments, found: network.Moments, count: int
+    self, running: network.Moments, measured: network.Moments, count: int
   ) -> tuple[network.Moments, network.Moments]:
     """Return the batch's moments, and the moved ones."""
-    exact = network.unbiased(found, count)
-    return found, network.blend(running, exact, self.momentum)
+    exact = network.unbiased(measured, count)
+    return measured, network.blend(running, exact, self.momentum)
 
   def step(
     self,

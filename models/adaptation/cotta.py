@@ -134,18 +134,18 @@ class Cotta(base.Learner):
     state: base.State,
     images: jax.Array,
     key: jax.Array,
-    given: jax.Array | None,
+    pixels: jax.Array | None,
   ) -> jax.Array:
     """Return the teacher's mean logits over views of the batch."""
 
     def add(i: jax.Array, total: jax.Array) -> jax.Array:
-      if given is None:
+      if pixels is None:
         seen = views.view(images, jax.random.fold_in(key, 2 + i))
       else:
-        seen = given[i]
+        seen = pixels[i]
       return total + self.logits(state, state["teacher"], seen)
 
-    count = self.num_views if given is None else len(given)
+    count = self.num_views if pixels is None else len(pixels)
     first = add(jnp.int32(0), jnp.zeros(()))
     return jax.lax.fori_loop(1, count, add, first) / count
 

@@ -32,22 +32,22 @@ Rule = Callable[[Moments, Moments, int], tuple[Moments, Moments]]
 
 
 def batch(
-  running: Moments, found: Moments, count: int
+  running: Moments, measured: Moments, count: int
 ) -> tuple[Moments, Moments]:
   """Normalise by the batch, as torch's train mode does."""
   del count
-  return found, running
+  return measured, running
 
 
 def source(
-  running: Moments, found: Moments, count: int
+  running: Moments, measured: Moments, count: int
 ) -> tuple[Moments, Moments]:
   """Normalise by the running moments, as in evaluation."""
-  del found, count
+  del measured, count
   return running, running
 
 
-def unbiased(found: Moments, count: int) -> Moments:
+def unbiased(measured: Moments, count: int) -> Moments:
   """Return moments with the unbiased variance, which torch's running one is.
 
   Raises:
@@ -58,7 +58,7 @@ def unbiased(found: Moments, count: int) -> Moments:
       "The unbiased variance of one value is undefined: a batch norm on 1 x 1"
       " maps got a batch of 1. Use a larger batch_size."
     )
-  return Moments(found.mean, found.var * (count / (count - 1)))
+  return Moments(measured.mean, measured.var * (count / (count - 1)))
 
 
 def blend(a: Moments, b: Moments, share: float) -> Moments:
@@ -73,24 +73,24 @@ def norms(model: Model, variables: Any) -> dict[str, nnx.Module]:
     UserError: the model cannot be opened (it runs on the host, or is a compiled
       program), or it has no norm layers.
   """
-  found: dict[str, nnx.Module] = {
+  layers_by_path: dict[str, nnx.Module] = {
     "/".join(map(str, path)): layer
     for path, layer in nnx.iter_modules(model.merge(variables))
     if isinstance(layer, (*BATCH_NORMS, *OTHER_NORMS))
   }
-  if not found:
+  if not layers_by_path:
     raise errors.UserError(
       f"{model.name} has no norm layers, which this method adapts. Use"
       " adapt='source', or a network with BatchNorm, LayerNorm or GroupNorm."
     )
-  return found
+  return layers_by_path
 
 
-def affine_paths(found: Mapping[str, nnx.Module]) -> list[str]:
+def affine_paths(layers_by_path: Mapping[str, nnx.Module]) -> list[str]:
   """Return the paths of the scales and biases of norm layers."""
   return [
     f"{path}/{name}"
-    for path, layer in found.items()
+    for path, layer in layers_by_path.items()
     for name in AFFINE
     if isinstance(getattr(layer, name, None), nnx.Variable)
   ]

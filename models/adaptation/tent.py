@@ -17,7 +17,7 @@ from robust_tfds import errors
 
 @dataclasses.dataclass(frozen=True)
 class Tent(base.Learner):
-  """Entropy minimisation.
+  """Tent: minimisation of the mean entropy.
 
   Attributes:
     steps: gradient steps a batch.

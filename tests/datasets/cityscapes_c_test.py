@@ -160,7 +160,8 @@ class LayoutTest(_Case):
 class ConfigsTest(parameterized.TestCase):
   def test_conditions(self):
     found = datasets.builder_class("cityscapes_c").condition_names()
-    self.assertLen(found, 1 + 5 * len(conditions.PICTURES.known_names))
+    names = [*conditions.PICTURES.names(), *conditions.PICTURES.names("own")]
+    self.assertLen(found, 1 + 5 * len(names))
     self.assertEqual(found[:2], ["clean", "gaussian_noise_1"])
 
   @parameterized.parameters(

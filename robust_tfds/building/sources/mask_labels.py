@@ -1,4 +1,4 @@
-"""From the ids that data sets store in masks to the classes that are scored."""
+"""Maps from the ids in masks of data sets to the classes that are scored."""
 
 import numpy as np
 

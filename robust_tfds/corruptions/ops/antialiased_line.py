@@ -26,13 +26,13 @@ def coverage(
   length = jnp.maximum(length, 1)
 
   def put(
-    covered: jax.Array, at: jax.Array, distance: jax.Array, seen: jax.Array
+    covered: jax.Array, place: jax.Array, distance: jax.Array, going: jax.Array
   ) -> jax.Array:
     # Outside, or nothing to draw: beyond the last row, which is dropped.
-    inside = (at >= 0).all() & seen
-    row = jnp.where(inside, at[0], shape[0])
+    inside = (place >= 0).all() & going
+    row = jnp.where(inside, place[0], shape[0])
     value = 1 - jnp.abs(distance) / length
-    return covered.at[row, at[1]].set(value, mode="drop")
+    return covered.at[row, place[1]].set(value, mode="drop")
 
   def step(_: int, state: tuple) -> tuple:
     covered, at, error, going = state
