@@ -197,9 +197,9 @@ class ColumnFilesTest(parameterized.TestCase):
     read = functools.partial(
       column_files.column_file, self.path, required=("id",)
     )
-    file = read(separator=";", said={"id": "who"})
+    file = read(separator=";", renamed={"id": "who"})
     self.assertEqual(file.texts("id").tolist(), ["b"])
-    with self.assertRaisesRegex(errors.UserError, "lacks .* by --columns=id="):
+    with self.assertRaisesRegex(errors.UserError, "lacks .* use --columns=id="):
       read(separator=",")
 
   @parameterized.parameters(

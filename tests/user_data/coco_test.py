@@ -236,7 +236,9 @@ class CocoTest(parameterized.TestCase):
       self._mark(stored, 6)  # the annotations' size says which was annotated
       result, said = self._evaluate(file, conditions="none")
       self.assertEqual(result.summary["p"], plain.summary["p"], shown)
-      self.assertRegex(said, f"EXIF data ask to turn, .*{shown}, .* say: 1[;.]")
+      self.assertRegex(
+        said, f"an EXIF rotation, used .*{shown} as .* require: 1[;.]"
+      )
     self._mark(pixels, 3)  # nothing says it
     with self.assertRaisesRegex(errors.UserError, "a.png: .*orientation 3"):
       self._evaluate(file, conditions="none")
