@@ -108,7 +108,9 @@ class OutsideTest(in_folder.TestCase):
   def test_a_baseline_of_another_set_than_anybody_knows(self):
     self._score(self._file(), dataset="mine_c", baseline="alexnet")
     (row,) = table.select(self._table(), metric="mce")
-    self.assertIn("of imagenet_c and imagenet_p, mine_c is a set", row.note)
+    self.assertIn(
+      "of imagenet_c and imagenet_p, mine_c is an unknown set", row.note
+    )
 
   def test_results_lists_of_a_named_set(self):
     folder = coco_test.write(self.root / "mine")

@@ -93,7 +93,7 @@ class BesideTest(in_folder.TestCase):
 
   @parameterized.parameters(
     (lambda r: r[:-1] + [[*r[-1][:2], "y", *r[-1][3:]]], {}, "no prediction"),
-    (lambda r: [[*x[:2], f"y{x[2]}", *x[3:]] for x in r], {}, "80 are in one al"),
+    (lambda r: [[*x[:2], f"y{x[2]}", *x[3:]] for x in r], {}, "80 are in only one"),
     (lambda r: [[*x[:3], (x[3] + 1) % 10, x[4]] for x in r], {}, "40 of 40 .* e.g. x"),
     (lambda r: [["spatter" if x[0] else "", *x[1:]] for x in r if x[0] in ("", "fog")],
      {}, "spatter_1: --facts=.*run has no such cell"),
