@@ -19,9 +19,9 @@ _REFUSED = (
   ("annotations", _ALL, {"segmentation": [[1, 2, 3]]}, "annotation 0"),
   ("images", 2, {"file_name": "a.png"}, "image;a.png"),
   ("images", 2, {"file_name": "A.png"}, "A.png;1 of 3"),
-  ("images", 2, {"file_name": "../a.png"}, "../a.png;stays below"),
-  ("images", 2, {"file_name": "/etc/passwd"}, "stays below"),
-  ("images", 1, {"file_name": "sub\\b.jpg"}, "parted by /"),
+  ("images", 2, {"file_name": "../a.png"}, "../a.png;relative to"),
+  ("images", 2, {"file_name": "/etc/passwd"}, "relative to"),
+  ("images", 1, {"file_name": "sub\\b.jpg"}, "Separate folders"),
   ("images", 2, {"file_name": "d.png"}, "d.png;1 of 3;images="),
   ("images", 2, {"height": 51}, "c.webp;120 x 51"),
   ("categories", 1, {"name": "red"}, "category;red"),
@@ -62,7 +62,7 @@ def cases() -> Iterator[Case]:
     ("transparent", tiny_files.encoded(smooth.convert("RGBA")), right),
     kinds="a picture is {}",
   )
-  yield Case("no folder of pictures", _elsewhere, ("there is no such folder",))
+  yield Case("no folder of pictures", _elsewhere, ("no such folder",))
 
 
 def _with(
