@@ -211,7 +211,7 @@ def _check_lengths(path: epath.Path, lengths: Mapping[str, int]) -> None:
         " column needs one value per row."
       )
   if not rows:
-    raise errors.UserError(f"{path} holds no rows.")
+    raise errors.UserError(f"{path} has no rows.")
 
 
 # One function per format. It returns the header, the separator, and a function from
