@@ -9,7 +9,6 @@ import dataclasses
 import functools
 import json
 import os
-import pathlib
 import unittest
 
 import jax
@@ -23,12 +22,9 @@ from models import adaptation, spec
 from models import model as model_lib
 from models import variables as variables_lib
 from models.adaptation import network as network_lib
+from tests import shared_data
 
-_SHARED = os.environ.get("ROBUST_TFDS_SHARED", "../shared")
-FOLDER = pathlib.Path(
-  os.environ.get("ROBUST_TFDS_GOLDEN_ADAPTATION")
-  or f"{_SHARED}/golden/adaptation"
-)
+FOLDER = shared_data.folder_of_goldens("adaptation")
 _EXACT = 1e-9  # float64
 _NAMES = {
   "norm": "bn",

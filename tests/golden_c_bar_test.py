@@ -5,8 +5,6 @@ how the expected values were made, and which differences float32 makes.
 """
 
 import json
-import os
-import pathlib
 import unittest
 
 import numpy as np
@@ -17,10 +15,7 @@ from PIL import Image
 from robust_tfds import conditions, corruptions, errors
 from tests import shared_data
 
-_SHARED = os.environ.get("ROBUST_TFDS_SHARED", "../shared")
-FOLDER = pathlib.Path(
-  os.environ.get("ROBUST_TFDS_GOLDEN_C_BAR") or f"{_SHARED}/golden/c_bar"
-)
+FOLDER = shared_data.folder_of_goldens("c_bar")
 _SETS = {"imagenet224": ("imagenet", 224), "cifar32": ("cifar10", 32)}
 _PLANES = {"blue_noise_sample": 1, "brownish_noise": 3}
 _SHARE = 0.999  # of the values differ by at most 1

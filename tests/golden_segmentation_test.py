@@ -5,8 +5,6 @@ says how the expected values were made.
 """
 
 import json
-import os
-import pathlib
 import unittest
 
 import numpy as np
@@ -15,12 +13,9 @@ from absl.testing import absltest
 from eval.metrics import segmentation
 from robust_tfds import errors
 from robust_tfds.building.sources import mask_labels
+from tests import shared_data
 
-_SHARED = os.environ.get("ROBUST_TFDS_SHARED", "../shared")
-FOLDER = pathlib.Path(
-  os.environ.get("ROBUST_TFDS_GOLDEN_SEGMENTATION")
-  or f"{_SHARED}/golden/segmentation"
-)
+FOLDER = shared_data.folder_of_goldens("segmentation")
 _RULES = {
   "none": lambda ids: ids,
   "cityscapes_ids": mask_labels.cityscapes,

@@ -43,10 +43,22 @@ def lines(place: pathlib.Path) -> list[dict[str, str]]:
     return list(csv.DictReader(f, **(kind if place.suffix == ".tsv" else {})))
 
 
+def folder_of_goldens(area: str) -> pathlib.Path:
+  """The folder of an area's golden values beside the project; it may be absent.
+
+  `ROBUST_TFDS_GOLDEN_<AREA>` names another one of the same layout.
+  """
+  named = os.environ.get(f"ROBUST_TFDS_GOLDEN_{area.upper()}")
+  return pathlib.Path(named) if named else _root() / "golden" / area
+
+
+def _root() -> pathlib.Path:
+  return pathlib.Path(os.environ.get("ROBUST_TFDS_SHARED", _BESIDE))
+
+
 def path(*parts: str) -> pathlib.Path:
   """The path of photographs, pictures or weights; skips the test without."""
-  root = os.environ.get("ROBUST_TFDS_SHARED", _BESIDE)
-  place = pathlib.Path(root).joinpath(*parts)
+  place = _root().joinpath(*parts)
   if not place.exists():
     raise unittest.SkipTest(
       f"{place} is not here: photographs, frost pictures and weights are not"

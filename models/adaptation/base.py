@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import abc
 import dataclasses
-from collections.abc import Callable, Iterable, Mapping
+import math
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
 import jax
@@ -45,6 +46,10 @@ class Optimizer:
     if self.kind == "sgd":
       return optax.sgd(self.learning_rate, self.momentum, self.nesterov)
     raise errors.unknown_error("optimizer", self.kind, ("adam", "sgd"))
+
+
+SGD = Optimizer("sgd", 2.5e-4)
+ADAM = Optimizer("adam", 1e-3)
 
 
 def published(model: Model) -> str:
@@ -128,7 +133,7 @@ class Method(abc.ABC):
 
   def reset(self, state: State) -> State:
     """Return the state as the authors' own reset leaves it."""
-    return {**state, **self.fresh(state["source"])}
+    return self.renew(state)
 
   def renew(self, state: State) -> State:
     """Return the state as of a new object with the same source."""
@@ -147,18 +152,21 @@ class Learner(Method):
   """A method that trains some weights by gradients.
 
   Attributes:
-    optimizer: None: the papers', see `OPTIMIZERS`.
-    OPTIMIZERS: the papers' optimizers by `published`.
+    optimizer: None: the papers', `IMAGENET` or `CIFAR` by `published`.
+    IMAGENET: the papers' optimizer of networks for ImageNet.
+    CIFAR: the papers' optimizer of networks for CIFAR.
   """
 
   optimizer: Optimizer | Mapping[str, Any] | None = None
-  OPTIMIZERS: ClassVar[Mapping[str, Optimizer]] = {}
+  IMAGENET: ClassVar[Optimizer] = SGD
+  CIFAR: ClassVar[Optimizer] = ADAM
 
   def transformation(self) -> Any:
     """Return the optimizer in optax."""
     chosen = self.optimizer
     if chosen is None:
-      chosen = self.OPTIMIZERS[published(self.model)]
+      large = published(self.model) == "imagenet"
+      chosen = self.IMAGENET if large else self.CIFAR
     if not isinstance(chosen, Optimizer):
       chosen = Optimizer(**chosen)
     return chosen.build()
@@ -180,8 +188,9 @@ class Learner(Method):
     return {"weights": weights, "optimizer": optimizer}
 
 
-SGD = Optimizer("sgd", 2.5e-4)
-ADAM = Optimizer("adam", 1e-3)
+def entropy_margin(model: Model) -> float:
+  """Return the papers' entropy in nats below which a picture is reliable."""
+  return 0.4 * math.log(model.spec.num_classes)
 
 
 def entropy(logits: jax.Array) -> jax.Array:
@@ -212,6 +221,3 @@ def batches(pictures: Any, size: int) -> Iterable[jax.Array]:
     starts = range(0, len(pictures), size)
     return [jnp.asarray(pictures[i : i + size]) for i in starts]
   return [jnp.asarray(batch) for batch in pictures]
-
-
-Loss = Callable[[network.Weights], tuple[jax.Array, Any]]

@@ -5,7 +5,6 @@ parameters, not statistics; the logits returned are the teacher's.
 """
 
 import dataclasses
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import jax
@@ -43,11 +42,7 @@ class Cotta(base.Learner):
   confidence: float | None = None
   loss: str | None = None
   num_views: int = 32
-  OPTIMIZERS: ClassVar[Mapping[str, base.Optimizer]] = {
-    "imagenet": base.Optimizer("sgd", 0.01),
-    "cifar10": base.ADAM,
-    "cifar100": base.ADAM,
-  }
+  IMAGENET: ClassVar[base.Optimizer] = base.Optimizer("sgd", 0.01)
 
   def __post_init__(self) -> None:
     """Refuses an unknown loss."""

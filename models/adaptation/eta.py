@@ -5,9 +5,6 @@ Niu et al. 2022 (arXiv:2204.02610), mr-eggplant/EATA without its Fisher term.
 """
 
 import dataclasses
-import math
-from collections.abc import Mapping
-from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -32,11 +29,6 @@ class Eta(base.Learner):
 
   e_margin: float | None = None
   d_margin: float | None = None
-  OPTIMIZERS: ClassVar[Mapping[str, base.Optimizer]] = {
-    "imagenet": base.SGD,
-    "cifar10": base.ADAM,
-    "cifar100": base.ADAM,
-  }
 
   def fresh(self, weights: network.Weights) -> base.State:
     """Return the state of a new object."""
@@ -105,7 +97,7 @@ class Eta(base.Learner):
     """Return `e_margin` and `d_margin`, given or the papers'."""
     e_margin, d_margin = self.e_margin, self.d_margin
     if e_margin is None:
-      e_margin = 0.4 * math.log(self.model.spec.num_classes)
+      e_margin = base.entropy_margin(self.model)
     if d_margin is None:
       d_margin = _COSINES[base.published(self.model)]
     return e_margin, d_margin

@@ -4,7 +4,6 @@ Rusak et al. 2022 (arXiv:2104.12928): the batch's own hard labels, q = .8.
 """
 
 import dataclasses
-from collections.abc import Mapping
 from typing import ClassVar
 
 import jax
@@ -22,11 +21,7 @@ class RobustPseudoLabels(tent.Tent):
   """
 
   q: float = 0.8
-  OPTIMIZERS: ClassVar[Mapping[str, base.Optimizer]] = {
-    "imagenet": base.Optimizer("sgd", 5e-4),
-    "cifar10": base.ADAM,
-    "cifar100": base.ADAM,
-  }
+  IMAGENET: ClassVar[base.Optimizer] = base.Optimizer("sgd", 5e-4)
 
   def __post_init__(self) -> None:
     """Refuses a q outside its range."""

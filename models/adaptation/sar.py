@@ -6,9 +6,7 @@ the authors' code does.
 """
 
 import dataclasses
-import math
 import re
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import jax
@@ -39,11 +37,7 @@ class Sar(base.Learner):
   rho: float = 0.05
   recovery: float = 0.2
   renewed: ClassVar[bool] = True
-  OPTIMIZERS: ClassVar[Mapping[str, base.Optimizer]] = {
-    "imagenet": base.SGD,
-    "cifar10": base.SGD,
-    "cifar100": base.SGD,
-  }
+  CIFAR: ClassVar[base.Optimizer] = base.SGD
 
   def trained_paths(self, variables: Any) -> list[str]:
     """Return the norms' scales and biases, without those of the last layers."""
@@ -74,7 +68,7 @@ class Sar(base.Learner):
     del key, draws
     margin = self.e_margin
     if margin is None:
-      margin = 0.4 * math.log(self.model.spec.num_classes)
+      margin = base.entropy_margin(self.model)
 
     def loss(
       weights: network.Weights, candidates: jax.Array

@@ -5,8 +5,6 @@ before the step.
 """
 
 import dataclasses
-from collections.abc import Mapping
-from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -24,11 +22,6 @@ class Tent(base.Learner):
   """
 
   steps: int = 1
-  OPTIMIZERS: ClassVar[Mapping[str, base.Optimizer]] = {
-    "imagenet": base.SGD,
-    "cifar10": base.ADAM,
-    "cifar100": base.ADAM,
-  }
 
   def __post_init__(self) -> None:
     """Refuses less than one step."""

@@ -146,10 +146,14 @@ def _compiled_with_draws(
     fixed: Mapping[str, jax.Array],
   ) -> jax.Array:
     size = layout.valid_size(image.shape, None)
-    table = {**select(rows, severity), **fixed}
+    table = plugin.prepare(
+      {**select(rows, severity), **fixed},
+      (image.shape[0], image.shape[1]),
+      variant,
+    )
     no_key = jnp.zeros(2, jnp.uint32)
     scene = plugins.Scene(image, size, table, variant, no_key)
-    return layout.to_uint8(layout.flat(plugin.apply(scene, draws)))
+    return run_with(plugin, scene, draws)
 
   return jax.jit(apply)
 
@@ -320,7 +324,14 @@ def select(rows: Mapping[str, jax.Array], severity: jax.Array) -> plugins.Table:
 
 def run(plugin: plugins.Corruption, scene: plugins.Scene) -> jax.Array:
   """Run one picture through one plugin: uint8 `[H, W * 3]`, 0 outside the size."""
-  levels = plugin.apply(scene, plugin.draw(scene))
+  return run_with(plugin, scene, plugin.draw(scene))
+
+
+def run_with(
+  plugin: plugins.Corruption, scene: plugins.Scene, draws: Any
+) -> jax.Array:
+  """Run one picture through one plugin with given draws, see `run`."""
+  levels = plugin.apply(scene, draws)
   return layout.mask(layout.to_uint8(layout.flat(levels)), scene.size)
 
 

@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from robust_tfds.corruptions import given, plugins, seeding, spec
-from robust_tfds.corruptions.ops import field, layout
+from robust_tfds.corruptions.ops import bilinear, field, layout
 
 SEVERITIES = {"imagenet": (2.35, 3.2, 4.9, 6.6, 9.15)}
 _LENS = 0.05  # the lens scale is so many sides of the picture, times it
@@ -48,8 +48,11 @@ def apply(scene: plugins.Scene, draws: dict[str, jax.Array]) -> jax.Array:
   lens = scene.table["lens"] * field.side(scene.image, scene.size)
   y, x = field.coordinates(scene.image.shape)
   bend_y, bend_x = (lens * b for b in _refract(along_y, along_x))
-  bent = _sample(
-    scene.image, scene.size, y + _round(bend_y), x + _round(bend_x)
+  bent = bilinear.sample(
+    field.levels(scene.image),
+    scene.size,
+    y + _round(bend_y),
+    x + _round(bend_x),
   )
   light = (along_y - along_x) * scene.table["light"]
   return layout.interleave(bent + 255 * light)
@@ -132,29 +135,6 @@ def _refract(
 
 def _round(offset: jax.Array) -> jax.Array:
   return jnp.round(offset * _DECIMALS) / _DECIMALS
-
-
-def _sample(
-  image: jax.Array, size: layout.Size, y: jax.Array, x: jax.Array
-) -> jax.Array:
-  """Return bilinear levels at positions, black outside: float32 `[3, H, W]`."""
-  top, left = jnp.floor(y), jnp.floor(x)
-  down, across = y - top, x - left
-  # A pixel is one word: gathers cost most here.
-  words = image.astype(jnp.int32)
-  words = words[..., 0] | words[..., 1] << 8 | words[..., 2] << 16
-  out = [jnp.float32(0)] * 3
-  for row, weight_y in ((top, 1 - down), (top + 1, down)):
-    for column, weight_x in ((left, 1 - across), (left + 1, across)):
-      inside = (row >= 0) & (row < size.h) & (column >= 0) & (column < size.w)
-      at = row.astype(jnp.int32), column.astype(jnp.int32)
-      pixel = jnp.where(inside, words.at[at].get(mode="clip"), 0)
-      weight = weight_y * weight_x
-      out = [
-        v + ((pixel >> shift) & 255).astype(jnp.float32) * weight
-        for v, shift in zip(out, (0, 8, 16), strict=True)
-      ]
-  return jnp.stack(out)
 
 
 def accept(values: given.Draws, severity: float, side: int) -> dict:
