@@ -12,7 +12,7 @@ def bilinear(
   x: jax.Array,
   factor: jax.Array,
   limit: jax.Array,
-  out: tuple[int, int],
+  out: tuple[int, ...],
   *,
   align_corners: bool = False,
 ) -> jax.Array:
@@ -47,7 +47,7 @@ def bilinear(
 
 
 def antialiased(
-  x: jax.Array, factor: jax.Array, limit: jax.Array, out: tuple[int, int]
+  x: jax.Array, factor: jax.Array, limit: jax.Array, out: tuple[int, ...]
 ) -> jax.Array:
   """Resize by triangles that cover what a px of the result covers, as Pillow.
 

@@ -16,11 +16,13 @@ from robust_tfds import errors
 
 # Pixels and their sizes -> logits `[B, h, w, classes]`, and their valid sizes.
 Network = Callable[[jax.Array, jax.Array], tuple[jax.Array, jax.Array]]
+# Height and width: of an array's shape.
+Side = tuple[int, ...]
 
 
 def class_ids(
   logits: jax.typing.ArrayLike,
-  size_hw: tuple[int, int],
+  size_hw: Side,
   *,
   sizes: jax.Array | None = None,
   valid: jax.Array | None = None,
@@ -52,7 +54,7 @@ def class_ids(
   extents = _extents(logits, size_hw, sizes, valid)
 
   def one(arrays: tuple[jax.Array, ...]) -> jax.Array:
-    resized = _resized(*arrays, size_hw, align_corners)
+    resized = _resized(arrays, size_hw, align_corners)
     return jnp.argmax(resized, axis=-1).astype(jnp.int32)
 
   return jax.lax.map(one, extents)
@@ -60,7 +62,7 @@ def class_ids(
 
 def enlarged(
   logits: jax.typing.ArrayLike,
-  size_hw: tuple[int, int],
+  size_hw: Side,
   *,
   sizes: jax.Array | None = None,
   valid: jax.Array | None = None,
@@ -72,7 +74,7 @@ def enlarged(
   held at once.
   """
   extents = _extents(logits, size_hw, sizes, valid)
-  return jax.vmap(lambda *a: _resized(*a, size_hw, align_corners))(*extents)
+  return jax.vmap(lambda *a: _resized(a, size_hw, align_corners))(*extents)
 
 
 def sliding(
@@ -115,7 +117,7 @@ def sliding(
     used = (at < counts).all(1).astype(jnp.float32)
     parts = jax.vmap(lambda x, s: _part(x, s, window))(pixels, starts)
     logits, valid = network(parts, shown)
-    logits = jax.vmap(lambda *a: _resized(*a, window, False))(
+    logits = jax.vmap(lambda *a: _resized(a, window, False))(
       logits, valid, shown
     )
     # A picture that is smaller than the canvas ends before its last windows do.
@@ -130,7 +132,7 @@ def sliding(
 
 def _extents(
   logits: jax.typing.ArrayLike,
-  size_hw: tuple[int, int],
+  size_hw: Side,
   sizes: jax.Array | None,
   valid: jax.Array | None,
 ) -> tuple[jax.Array, jax.Array, jax.Array]:
@@ -149,7 +151,7 @@ def _extents(
   )
 
 
-def _part(x: jax.Array, start: jax.Array, window: tuple[int, int]) -> jax.Array:
+def _part(x: jax.Array, start: jax.Array, window: Side) -> jax.Array:
   """Return a window of `[H, W, C]`."""
   return jax.lax.dynamic_slice(x, (*start, 0), (*window, x.shape[-1]))
 
@@ -173,13 +175,16 @@ def _added(
 
 
 def _resized(
-  logits: jax.Array,
-  valid: jax.Array,
-  size: jax.Array,
-  canvas: tuple[int, int],
-  align_corners: bool,
+  arrays: tuple[jax.Array, ...], canvas: Side, align_corners: bool
 ) -> jax.Array:
-  """Resize the valid part of `[h, w, C]` to a picture on a canvas."""
+  """Resize the valid part of `[h, w, C]` to a picture on a canvas.
+
+  Args:
+    arrays: logits, their valid part, and the size of the picture.
+    canvas: (height, width) of the result.
+    align_corners: see `SegmenterSpec`.
+  """
+  logits, valid, size = arrays
   given, wanted = valid.astype(jnp.float32), size.astype(jnp.float32)
   factor = given / wanted
   if align_corners:

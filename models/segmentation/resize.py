@@ -30,7 +30,7 @@ def to_network(
   seen_px = network_sizes(sizes, spec)
   pixels = batch.astype(jnp.float32)
   if spec.usual_px:
-    canvas = network_canvas(*batch.shape[1:3], spec)
+    canvas = network_canvas(batch.shape[1], batch.shape[2], spec)
     factor = sizes.astype(jnp.float32) / seen_px.astype(jnp.float32)
     pixels = jax.vmap(lambda x, f, s: resampling.antialiased(x, f, s, canvas))(
       pixels, factor, sizes

@@ -7,8 +7,6 @@ that one compilation serves all sizes that share a canvas.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -110,7 +108,7 @@ class Segmenter(NetworkModel):
   def apply_train(
     self,
     variables: Variables,
-    batch: Mapping[str, Any] | jax.typing.ArrayLike,
+    batch: jax.typing.ArrayLike,
     key: jax.Array,
     *,
     frozen_norms: bool = False,

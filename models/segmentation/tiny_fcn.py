@@ -20,6 +20,7 @@ SPEC = SegmenterSpec(
   mean=(0.5, 0.5, 0.5),
   std=(0.25, 0.25, 0.25),
   num_classes=11,
+  parameters=136_483,
   label_space="digits_segmentation",
   weights="robust_tfds",
   source="made here",
