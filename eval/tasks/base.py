@@ -172,6 +172,11 @@ class Task(abc.ABC):
     """Check the setting; raise UserError if the task cannot run it."""
     self.setting = setting
 
+  @property
+  def pixel_words(self) -> Sequence[str]:
+    """What a run prints of how it treats pixels, in sentences."""
+    return ()
+
   # What is run.
 
   def conditions(self) -> list[Condition]:

@@ -61,6 +61,15 @@ class Segmentation(normalised_task.NormalisedTask):
     self._keeps = bool(setting.data.get("keep_masks"))
     self._reduce: predict.Reduce | None = None
 
+  @property
+  def pixel_words(self) -> Sequence[str]:
+    """Where pictures are corrupted, and that masks are not."""
+    words = "masks stay those of the clean pictures"
+    protocol = self._protocol
+    if not protocol.name:
+      return [f"pictures are corrupted whole, in RGB; {words}"]
+    return [f"protocol {protocol.name}: {protocol.words}; {words}"]
+
   def conditions(self) -> list[Condition]:
     """Return the conditions that are asked for, of a protocol its own alone."""
     data = self.setting.data

@@ -70,7 +70,9 @@ def _checked(
       f"{name} answered with no array: {errors.user_fault(e)}"
     ) from e
   kind = array.dtype.kind
-  if kind == "f" and array.ndim == 4 and array.shape[::3] == (shape[0], classes):
+  if (
+    kind == "f" and array.ndim == 4 and array.shape[::3] == (shape[0], classes)
+  ):
     if not np.isfinite(array).all():
       raise errors.UserError(f"{name} gave NaN or infinite logits.")
     size = int(shape[1]), int(shape[2])

@@ -112,9 +112,7 @@ class Builder(
     """Return the features of a picture and its classes, see the module."""
     return {
       "image": jpeg_feature.picture((None, None, 3), lossless=True),
-      "mask": tfds.features.Image(
-        shape=(None, None, 1), encoding_format="png"
-      ),
+      "mask": tfds.features.Image(shape=(None, None, 1), encoding_format="png"),
       "classes": tfds.features.Sequence(self.label_feature()),
       **({"city": tfds.features.Text()} if self.CITIES else {}),
     }

@@ -113,7 +113,9 @@ def _check_pairs(where: str, pictures: Any, mask_of: Any) -> None:
   without = [i for i in pictures if os.path.splitext(i)[0] not in mask_of]
   if not pictures or without:
     named = ", ".join(without[:_LISTED]) + ", ..." * (len(without) > _LISTED)
-    what = f"{len(without):,} of {len(pictures):,} pictures have no mask ({named})"
+    what = (
+      f"{len(without):,} of {len(pictures):,} pictures have no mask ({named})"
+    )
     raise errors.UserError(
       f"{where}: {what if pictures else f'no pictures in {_IMAGES}/'}. Expected"
       f" {_IMAGES}/NAME.jpg and {_MASKS}/NAME.png of each picture."

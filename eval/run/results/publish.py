@@ -384,6 +384,7 @@ def _provenance(plan: Plan, clean: inputs.Source) -> list[str]:
     f"edition {setting.edition or 'none'}, codec"
     f" {setting.codec or 'as stored'}, {pixel_origin(plan)}, seed {setting.seed}",
     *plan.crop_lines,
+    *plan.task.pixel_words,
     *(
       f"{label} was trained on: {training_data.words(entry) or 'not stated'}"
       for label, entry in plan.models.items()

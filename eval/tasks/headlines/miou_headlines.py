@@ -141,9 +141,7 @@ def _miou(arrays: Arrays, cells: Sequence[Condition]) -> np.ndarray:
   return np.stack([np.asarray(arrays[c][_MIOU]) for c in cells])
 
 
-def _of_classes(
-  cells: Cells, benchmark: Sequence[Condition]
-) -> list[Headline]:
+def _of_classes(cells: Cells, benchmark: Sequence[Condition]) -> list[Headline]:
   """Return each class's IoU, clean and as a mean over the cells that are there."""
   listed = [m for of in cells.values() for m in of if m.startswith("iou/")]
   there = [c for c in benchmark if c in cells]
