@@ -54,9 +54,6 @@ def evaluate(
   sampling: str | None = None,
   merge: str | None = None,
   rules: str | None = None,
-  ignore: int | None = None,
-  protocol: str | None = None,
-  keep_masks: bool | None = None,
   config: str | None = None,
   source: str | None = None,
   codec: str | None = None,
@@ -65,6 +62,9 @@ def evaluate(
   frost_dir: str | os.PathLike[str] | None = None,
   file_format: str | None = None,
   block_mib: int | None = None,
+  ignore: int | None = None,
+  protocol: str | None = None,
+  keep_masks: bool | None = None,
   **unknown: Any,
 ) -> Result:
   """Evaluate a model on a benchmark: the run of `eval.main`, as a function.
@@ -125,10 +125,6 @@ def evaluate(
     sampling: of clips, `dense` or `uniform`.
     merge: of frames, how classes are merged.
     rules: of detection, whose rules of AP.
-    ignore: of `masks:`, the id of pixels that do not count; None: 255.
-    protocol: of segmentation, whose cells and pixels: `kamann_rother_16`,
-      `fan_19`, `semsegbench_15`; None: all 15 at 5 severities, whole, in RGB.
-    keep_masks: of segmentation, whether cells keep every answered class map.
     config: of the data set, where it has several.
     source: `fly`, or `prepared`: read corrupted pictures from a built set.
     codec: of the pixels: `raw`, `jpeg85`, `published`, ...
@@ -137,6 +133,10 @@ def evaluate(
     frost_dir: where frost's pictures lie.
     file_format: of prepared sets, `array_record` or `tfrecord`.
     block_mib: decoded pixels that are held at once, MiB.
+    ignore: of `masks:`, the id of pixels that do not count; None: 255.
+    protocol: of segmentation, whose cells and pixels: `kamann_rother_16`,
+      `fan_19`, `semsegbench_15`; None: all 15 at 5 severities, whole, in RGB.
+    keep_masks: of segmentation, whether cells keep every answered class map.
     **unknown: refused, with the nearest name.
 
   Returns:

@@ -7,7 +7,7 @@ Kamann & Rother 2020 (arXiv:1908.05005), section 4.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -150,7 +150,7 @@ def from_areas(total: np.ndarray) -> Summary:
   return Summary(
     iou,
     _mean(iou),
-    rates.ratio(right.sum(-1), labelled.sum(-1))[()],
+    _number(rates.ratio(right.sum(-1), labelled.sum(-1))),
     _mean(accuracy),
   )
 
@@ -253,8 +253,12 @@ def _check(
       )
 
 
-def _mean(values: np.ndarray) -> float:
+def _mean(values: np.ndarray) -> Any:
   """Average the numbers of the last axis that are not nan; nan without any."""
   known = ~np.isnan(values)
-  total: float = rates.ratio(values.sum(-1, where=known), known.sum(-1))[()]
-  return total
+  return _number(rates.ratio(values.sum(-1, where=known), known.sum(-1)))
+
+
+def _number(array: np.ndarray) -> Any:
+  """Return a float, or the array if it has axes."""
+  return array[()]

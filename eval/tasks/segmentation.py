@@ -192,10 +192,11 @@ class Segmentation(normalised_task.NormalisedTask):
     flat = areas.reshape(len(areas), -1).astype(np.float64)
     sums = draws.means(flat, self.group_ids(columns))
     totals = np.moveaxis(sums.joined, -1, 0).reshape(-1, *areas.shape[1:])
-    iou, *means = metrics.from_areas(totals)
+    summary = metrics.from_areas(totals)
+    means, iou = summary._asdict(), summary.iou
     out = {
-      name: sums.like(np.asarray(value))
-      for name, value in zip(miou_headlines.OF_CELLS, means, strict=True)
+      name: sums.like(np.asarray(means[name]))
+      for name in miou_headlines.OF_CELLS
     }
     for i in np.flatnonzero(~np.isnan(iou[0])).tolist():
       whole = sums.like(iou[:, i])

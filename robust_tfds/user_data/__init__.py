@@ -104,7 +104,8 @@ def _split(source: str) -> tuple[str, str]:
 def _check_options(kind: str, options: Options) -> None:
   for option, of in _OPTIONS.items():
     value = getattr(options, option)
-    if value not in (None, "", False, ()) and kind not in of:
+    unset = value is False or value in (None, "", ())  # 0 is an id
+    if not unset and kind not in of:
       raise errors.UserError(
         f"{option}={value!r}: {kind}: has none, {':, '.join(of)}: has. Leave it"
         " out."

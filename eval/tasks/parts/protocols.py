@@ -12,6 +12,7 @@ import pathlib
 from collections.abc import Sequence
 from typing import Any
 
+from eval.cells import cell_facts
 from robust_tfds import conditions, errors, reading
 from robust_tfds.conditions import Condition
 
@@ -62,7 +63,7 @@ class Protocol:
     return out
 
   @property
-  def facts(self) -> dict[str, str | bool]:
+  def facts(self) -> dict[str, cell_facts.Scalar]:
     """The facts of its cells; none of ours."""
     if not self.name:
       return {}
@@ -71,6 +72,11 @@ class Protocol:
       "channels": self.channels,
       "corrupted": "after the resize" if self.resized else "whole",
     }
+
+
+def names() -> tuple[str, ...]:
+  """Return the names of all protocols, ours first."""
+  return tuple(reading.json_file(_ROWS))
 
 
 @functools.cache

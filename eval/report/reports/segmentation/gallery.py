@@ -42,9 +42,9 @@ class Gallery(base.Pictures):
     self, context: Context
   ) -> tuple[Sequence[pictures.Line], Sequence[pictures.Line]]:
     lines = [
-      (title, number, _line(title, *arrays, context.models[0]))
+      (title, number, _line(title, image, mask, answer, context.models[0]))
       for title, listed in context.maps.items()
-      for number, arrays in enumerate(listed)
+      for number, (image, mask, answer) in enumerate(listed)
     ]
     if not lines:
       return [], []
