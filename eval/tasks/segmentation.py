@@ -150,9 +150,10 @@ class Segmentation(normalised_task.NormalisedTask):
     self, example_id: str, columns: base.Columns
   ) -> np.ndarray | None:
     """Return a picture's answered classes, uint8 `[H, W]`, if they were kept."""
-    texts = columns.get("mask", np.zeros(0, np.str_))
-    found = texts[columns["example_id"] == example_id] if len(texts) else ()
-    return class_maps.from_text(found[0]) if len(found) and found[0] else None
+    if "mask" not in columns:
+      return None
+    found = columns["mask"][columns["example_id"] == example_id].tolist()
+    return class_maps.from_text(found[0]) if any(found) else None
 
   def cell_rows(
     self, cell: cells_lib.Cell, columns: base.Columns, truth: base.Truth = None
