@@ -45,7 +45,7 @@ class Taps(NamedTuple):
   weights: np.ndarray | jax.Array
 
   def part(self, start: int, stop: int) -> Taps:
-    """Some of the values; those before the first or behind the last are 0."""
+    """Return the taps of some values; values outside the result are 0."""
     out = len(self.first)
     if 0 <= start and stop <= out:
       return Taps(self.first[start:stop], self.weights[start:stop])
@@ -58,13 +58,13 @@ class Taps(NamedTuple):
     )
 
   def after(self, margin: int) -> Taps:
-    """The taps of a picture that lies `margin` behind the canvas's start."""
+    """Return the taps for a picture that starts `margin` pixels into the canvas."""
     return Taps(self.first + np.int32(margin), self.weights)
 
 
 @functools.lru_cache(maxsize=256)
 def taps(length: int, out: int, bicubic: bool = False) -> Taps:
-  """The taps of one pass, as precompute_coeffs makes them in float64.
+  """Compute the taps of one pass, as precompute_coeffs does in float64.
 
   Args:
     length: of the picture, in px.
@@ -91,7 +91,7 @@ def taps(length: int, out: int, bicubic: bool = False) -> Taps:
 
 
 def stack(rows: list[Taps]) -> Taps:
-  """Taps of several pictures as arrays with a leading axis, one K for all.
+  """Stack the taps of several pictures on a leading axis, one K for all.
 
   K is even, so that similar sizes share a compilation.
   """
@@ -104,7 +104,7 @@ def stack(rows: list[Taps]) -> Taps:
 
 
 def resized(pixels: np.ndarray, down: Taps, across: Taps) -> np.ndarray:
-  """A picture through both passes, on the host.
+  """Resize a picture on the host, by both passes.
 
   Only the rows and columns that something is made of are looked at.
 
@@ -127,7 +127,7 @@ def resized(pixels: np.ndarray, down: Taps, across: Taps) -> np.ndarray:
 
 
 def _pass(levels: np.ndarray, taps: Taps, channels: int) -> np.ndarray:
-  """One pass along the second axis: uint8 `[N, L * C]` to `[N, out * C]`.
+  """Take one pass along the second axis: uint8 `[N, L * C]` to `[N, out * C]`.
 
   The sums are products of small float32 matrices. Their weights and levels are
   exact; where a sum is nearer to a half than float32 may err (K roundings of at
@@ -158,7 +158,7 @@ def _pass(levels: np.ndarray, taps: Taps, channels: int) -> np.ndarray:
 def _sums(
   levels: np.ndarray, count: int, starts: Sequence[int], blocks: np.ndarray
 ) -> np.ndarray:
-  """The products of `levels`' columns with the blocks: float32 `[N, count]`."""
+  """Multiply `levels`' columns with the blocks: float32 `[N, count]`."""
   out = np.empty_like(levels, shape=(len(levels), count))
   size, wide = blocks.shape[1:]
   for i, start in enumerate(starts):
@@ -172,7 +172,7 @@ def _sums(
 def _blocks(
   first: bytes, weights: bytes, most: int, channels: int
 ) -> tuple[list[int], np.ndarray]:
-  """The weights of 12 values at a time as matrices, float32.
+  """Return the weights of 12 values at a time as matrices, float32.
 
   Returns:
     Where each block's neighbours begin, and `[blocks, neighbours * C, 12 * C]`.
@@ -201,7 +201,7 @@ def _exact(
   row: np.ndarray,
   column: np.ndarray,
 ) -> np.ndarray:
-  """Some values of a pass in whole numbers, not yet limited to 0 to 255."""
+  """Return some values of a pass in whole numbers, not yet held in 0 to 255."""
   value, channel = np.divmod(column, channels)
   last = levels.shape[1] // channels - 1
   sums = np.full(len(row), 1 << (BITS - 1), np.int32)
