@@ -148,8 +148,8 @@ def _pass(levels: np.ndarray, taps: Taps, channels: int) -> np.ndarray:
     near = np.rint(sums)
     sums -= near
     flat = np.flatnonzero(np.abs(sums, out=sums).ravel("K") > sure)
-    order = "C" if sums.flags.c_contiguous else "F"
-    unsure = np.unravel_index(flat, sums.shape, order)
+    across = sums.flags.c_contiguous
+    unsure = np.unravel_index(flat, sums.shape, "C" if across else "F")
     near[unsure] = _exact(part, taps, channels, *unsure)
     out[row : row + at_once] = np.clip(near, 0, 255, out=near)
   return out
