@@ -288,11 +288,11 @@ def sized(builder: type[Builder]) -> OwnSet | None:
   """Return the set where its pictures' sizes decide what is shown of them.
 
   None of benchmarks and natural sets, which have a rule, and of scenes, which
-  detectors resize.
+  models resize.
   """
   own = builder.OWN
   unruled = own and not natural_sets.is_natural(own.where)
-  return own if unruled and builder.KIND != "objects" else None
+  return own if unruled and builder.KIND not in ("objects", "masks") else None
 
 
 def _as_stored(
