@@ -154,18 +154,23 @@ class Adapted(ExternalModel):
         which is preprocessed first, or preprocessed float pixels. Detectors
         take uint8 canvases.
       sizes: the valid (height, width) of each canvas, int32 `[B, 2]`; for
-        detectors alone; None: the whole canvas.
+        detectors and segmenters alone; None: the whole canvas.
       capture: refused, since the model names no layers.
 
     Returns:
       float32 `[B, num_classes]`; for detectors `boxes`, `scores`, `classes`,
-      `valid` and perhaps `masks`, see `models.detection.detector.Detector.apply`.
+      `valid` and perhaps `masks`, see `models.detection.detector.Detector.apply`;
+      for segmenters int32 `[B, H, W]`.
 
     Raises:
       UserError: the batch does not fit the spec, JAX cannot trace the function,
         or its answer has another shape or dtype.
     """
     self.check_capture(capture)
+    if isinstance(self.spec, SegmenterSpec):
+      canvases = arguments.canvases(self.name, batch, sizes)
+      network = functools.partial(self._maps, variables)
+      return segmented.traced_ids(self.name, self.spec, network, *canvases)
     if self.kind == "detection":
       canvases = arguments.canvases(self.name, batch, sizes)
       answer = self._called(variables, *canvases)
@@ -175,16 +180,37 @@ class Adapted(ExternalModel):
 
   def _logits(self, variables: Any, pixels: jax.Array) -> jax.Array:
     """Compute checked logits of preprocessed pixels, `rows` at a time."""
+    return self._in_rows(
+      functools.partial(self._part_logits, variables), pixels
+    )
+
+  def _maps(self, variables: Any, pixels: jax.Array) -> jax.Array:
+    """Return a segmenter's answer to preprocessed pixels, classes last."""
+
+    def part(pixels: jax.Array) -> jax.Array:
+      answer = self._called(variables, pixels)
+      answer = jnp.asarray(answers.output_of(self.name, answer, self.output))
+      first = self.channels_first and answer.ndim == 4
+      return jnp.moveaxis(answer, 1, -1) if first else answer
+
+    return self._in_rows(part, pixels)
+
+  def _in_rows(
+    self, function: Callable[[jax.Array], jax.Array], pixels: jax.Array
+  ) -> jax.Array:
+    """Compute answers to pixels in the function's order of axes, `rows` at a
+    time.
+    """
     if self.channels_first:
       pixels = jnp.moveaxis(pixels, -1, 1)
     count = len(pixels)
     if self.rows is None or self.rows == count:
-      return self._part_logits(variables, pixels)
+      return function(pixels)
     parts = -(-count // self.rows)
     # Padded with pictures of the batch: a model may be unable to scale blanks.
     places = np.arange(parts * self.rows) % count
     split = pixels[places].reshape(parts, self.rows, *pixels.shape[1:])
-    whole = jax.lax.map(lambda part: self._part_logits(variables, part), split)
+    whole = jax.lax.map(function, split)
     return whole.reshape(-1, *whole.shape[2:])[:count]
 
   def _part_logits(self, variables: Any, pixels: jax.Array) -> jax.Array:
@@ -259,7 +285,7 @@ class OnHost(ExternalModel):
       )
     if isinstance(self.spec, SegmenterSpec):
       return segmented.class_ids(
-        self.name, self.spec, self.function, images, sizes
+        self.name, self.spec, self._maps, images, sizes
       )
     self.spec.check_shape(self.name, images.shape)
     return self._advised(lambda model: model._logits(images))
@@ -277,14 +303,34 @@ class OnHost(ExternalModel):
     pixels = (
       self.spec.normalize_on_host(images) if self.preprocessed else images
     )
+    return self._in_rows(self._part_logits, pixels)
+
+  def _in_rows(
+    self, function: Callable[[np.ndarray], np.ndarray], pixels: np.ndarray
+  ) -> np.ndarray:
+    """Compute answers to pixels in the function's order of axes, `rows` at a
+    time.
+    """
     if self.channels_first:
       pixels = np.ascontiguousarray(np.moveaxis(pixels, -1, 1))
     count = len(pixels)
     if self.rows is None or self.rows == count:
-      return self._part_logits(pixels)
+      return function(pixels)
     places = np.arange(-(-count // self.rows) * self.rows) % count
     parts = places.reshape(-1, self.rows)
-    return np.concatenate([self._part_logits(pixels[p]) for p in parts])[:count]
+    return np.concatenate([function(pixels[p]) for p in parts])[:count]
+
+  def _maps(self, images: np.ndarray) -> np.ndarray:
+    """Return a segmenter's answer to pictures of one size, classes last."""
+    if self.preprocessed:
+      images = segmented.prepared(self.spec, images)
+    return self._in_rows(self._part_maps, images)
+
+  def _part_maps(self, pixels: np.ndarray) -> np.ndarray:
+    answer = answers.output_of(self.name, self.function(pixels), self.output)
+    array = segmented.array(self.name, answer)
+    first = self.channels_first and array.ndim == 4
+    return np.moveaxis(array, 1, -1) if first else array
 
   def _part_logits(self, pixels: np.ndarray) -> np.ndarray:
     answer = self.function(pixels)

@@ -39,6 +39,7 @@ def make(
 
   Returns:
     `image` uint8 `[H, W, 3]` or `video` uint8 `[T, H, W, 3]`, and `label`; for
+    pictures with masks `image` and `class_map` uint8 `[H, W]`, cut alike; for
     pictures with objects `size` int32 `[2]`, `boxes` float32 `[G, 4]` (x0, y0,
     x1, y1 in px) and `labels` int32 `[G]`, -1 for padding, and `masks` bool
     `[G, H, W]` if `config.masks` is set.
@@ -48,6 +49,11 @@ def make(
   """
   if kind == examples.OBJECTS:
     return _make_objects(row, config, name)
+  if kind == examples.MASKS:
+    rule = rule or "whole"
+    image = crops.apply(row["image"], rule, key, name=name)
+    class_map = crops.apply_to_mask(row["class_map"], rule, key, name=name)
+    return {"image": image, "class_map": class_map}
   label = np.int32(row["label"])
   if kind == examples.PICTURES:
     image = crops.apply(row["image"], rule or "whole", key, name=name)

@@ -58,7 +58,7 @@ class Source:
 
   Attributes:
     name: name of the set, part of every key.
-    kind: `pictures`, `videos` or `objects`.
+    kind: `pictures`, `videos`, `objects` or `masks`.
     classes: names in label order.
     words: description of the source.
     config: the config of the data.
@@ -128,7 +128,7 @@ class Source:
     Raises:
       UserError: the pictures have several sizes; the message names two.
     """
-    if self.kind != examples.PICTURES:
+    if self.kind not in (examples.PICTURES, examples.MASKS):
       return None
     rule = self._rule(split)
     height, width, _ = crops.shape(rule) if rule else (None, None, 3)
@@ -172,7 +172,8 @@ class Source:
 
     Yields:
       `image` uint8 `[b, H, W, 3]` and `label` int32 `[b]`; or `video` uint8
-      `[b, T, H, W, 3]` and `label`; or `image`, `size`, `boxes`, `labels` and,
+      `[b, T, H, W, 3]` and `label`; or `image` and `class_map` uint8 `[b, H,
+      W]`; or `image`, `size`, `boxes`, `labels` and,
       if they are asked for, `masks` of `items.make`. All have `key` uint32 `[b,
       2]` and `id`, a list.
 
