@@ -70,12 +70,15 @@ class Method(abc.ABC):
   Attributes:
     model: the model, with the weights that it is tested with.
     needs_clean: whether `init` needs clean pictures.
+    side_by_side: whether each condition may have a state of its own: `reset`
+      keeps nothing of the one before, and states are small.
     renewed: whether the authors' evaluation makes a new object where others call
       `reset`.
   """
 
   model: Model
   needs_clean: ClassVar[bool] = False
+  side_by_side: ClassVar[bool] = True
   renewed: ClassVar[bool] = False
 
   def init(self, variables: Any, clean: Any = None) -> State:

@@ -11,6 +11,9 @@ from jax.sharding import Mesh
 
 from eval.cells.workdir import Workdir
 from eval.pipeline import (
+  adapting as adapting_lib,
+)
+from eval.pipeline import (
   inputs,
   on_host,
   predict,
@@ -18,7 +21,13 @@ from eval.pipeline import (
   relabel,
 )
 from eval.run import data as data_lib
-from eval.run.model import output_classes, own_models, probe, train_mode
+from eval.run.model import (
+  adapted,
+  output_classes,
+  own_models,
+  probe,
+  train_mode,
+)
 from eval.run.plan import Plan, check_classes
 from models import weights_file
 from models.last_layer import LastLayer
@@ -42,9 +51,15 @@ class LoadedModel:
     outputs: what its outputs stand for; None: the classes, in their order.
     kind: whether its outputs are logits.
     notes: what a run prints of its answers to the probe.
+    adapting: the predictor with its states, of a model that adapts.
   """
 
-  predictor: predict.Predictor | on_host.HostPredictor | relabel.Predictor
+  predictor: (
+    predict.Predictor
+    | on_host.HostPredictor
+    | relabel.Predictor
+    | adapting_lib.AdaptingPredictor
+  )
   spec: Any
   weights: str
   dtype: str
@@ -52,6 +67,7 @@ class LoadedModel:
   outputs: output_classes.OutputClasses | None = None
   kind: probabilities.OutputKind = probabilities.OutputKind()
   notes: Sequence[str] = ()
+  adapting: adapting_lib.AdaptingPredictor | None = None
 
 
 def load(
@@ -95,8 +111,11 @@ def load(
       notes = box_forms.check(label, answers, clean, names)
   stated = getattr(model.spec, "outputs", "auto")  # detectors have none
   kind = probabilities.kind_of(label, stated, answers.get("logits"))
-  predictor: predict.Predictor | on_host.HostPredictor | relabel.Predictor
-  predictor = on_host.predictor(model, variables, mesh)
+  predictor: Any = None
+  adapter = adapted.predictor(
+    plan, label, kind, variables, clean, workdir, mesh
+  )
+  predictor = adapter or on_host.predictor(model, variables, mesh)
   if kind.name != probabilities.LOGITS:
     predictor = relabel.Predictor(predictor, kind.reducing)
   if outputs:
@@ -110,6 +129,7 @@ def load(
     outputs,
     kind,
     notes,
+    adapter,
   )
 
 
@@ -156,6 +176,8 @@ def _own_variables(
   plan: Plan, label: str, model: Model, workdir: Workdir, host: hosts.Host
 ) -> Any:
   """Return a model's weights: given, trained, its own or from a checkpoint."""
+  if (adapt := plan.models[label].adapt) and adapt.source in plan.models:
+    label = adapt.source  # its weights are those
   entry, model_object = plan.models[label], plan.objects.get(label)
   if model_object and model_object.variables is not None:
     return model_object.variables
