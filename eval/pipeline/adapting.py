@@ -16,13 +16,13 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from eval.pipeline import predict, programs
-from models.adaptation.base import Method, State
 from robust_tfds import devices
 from robust_tfds.conditions import Condition
 
 # Of a state: what never changes.
 _FIXED = ("variables", "source", "fisher")
 Arrays = dict[str, np.ndarray]
+State = dict[str, Any]
 
 
 class Outputs:
@@ -55,7 +55,7 @@ class AdaptingPredictor:
 
   def __init__(
     self,
-    method: Method,
+    method: Any,
     variables: Any,
     where: Mesh,
     *,
@@ -67,7 +67,7 @@ class AdaptingPredictor:
     """Compute the first state.
 
     Args:
-      method: from `models.adaptation.get`.
+      method: from `models.adaptation.get`: has `init`, `step`, `reset`, `renew`.
       variables: the model's.
       where: the mesh.
       clean: pictures for `Method.init`.

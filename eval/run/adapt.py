@@ -17,6 +17,7 @@ from eval.pipeline import streams
 from models import adaptation
 from models.adaptation import base
 from robust_tfds import errors, settings
+from robust_tfds.conditions import Condition
 
 SMALL_PX, _SMALL_BATCH, _BATCH = 32, 200, 64
 _LEVEL = 5  # of streams, which have one
@@ -60,6 +61,8 @@ class Adapt(settings.Group):
       the clean twins of the test pictures, which is marked.
     clean_examples: how many of them.
     hyperparameters: of the method; what is left out is the papers'.
+    beside: further methods, each of which the models adapt by too.
+    run: values of the run's config that replace its own where it adapts.
     source: label of the model that does not adapt, beside which it stands.
   """
 
@@ -76,6 +79,8 @@ class Adapt(settings.Group):
   clean: settings.Text = ""
   clean_examples: settings.Positive = 2000
   hyperparameters: _Given = {}
+  beside: settings.Text = ""
+  run: _Given = {}
   source: settings.Text = ""
 
   @property
@@ -125,6 +130,23 @@ class Adapt(settings.Group):
     if self.reset != "method":
       facts["reset"] = self.reset
     return facts
+
+
+def merged(values: Mapping[str, Any]) -> dict[str, Any]:
+  """Return a run's values with those of `adapt.run`, if it adapts."""
+  asked = values.get("adapt")
+  if not isinstance(asked, Mapping) or not asked.get("method"):
+    return {k: v for k, v in values.items() if k != "adapt"}
+  return _replaced(values, asked.get("run") or {})
+
+
+def _replaced(old: Any, new: Any) -> Any:
+  """Return values with others in their places; models all together."""
+  if not isinstance(old, Mapping) or not isinstance(new, Mapping):
+    return new
+  whole = {k: new[k] for k in new if k not in old or k == "models"}
+  rest = {k: _replaced(v, new[k]) if k in new else v for k, v in old.items()}
+  return {**rest, **whole}
 
 
 def defaults(groups: Sequence[str]) -> dict[str, Any]:
@@ -177,7 +199,8 @@ def parsed(value: Any, px: int) -> Adapt | None:
       "config.adapt.method: missing, expected one of"
       f" {', '.join(adaptation.names())}."
     )
-  adaptation.get(asked.method)
+  for method in (asked.method, *filter(None, (asked.beside or "").split(","))):
+    adaptation.get(method.strip())
   usual = _SMALL_BATCH if 0 < px <= SMALL_PX else _BATCH
   return asked.model_copy(update={"batch_size": asked.batch_size or usual})
 
@@ -185,10 +208,15 @@ def parsed(value: Any, px: int) -> Adapt | None:
 def entries(asked: Adapt, label: str) -> dict[str, dict[str, Any]]:
   """Return label -> the key `adapt` of the models beside a model of the run."""
   out = {}
-  for seed in range(asked.seed, asked.seed + asked.seeds):
-    name = f"{label} {asked.method}" + f", seed {seed}" * (asked.seeds > 1)
-    one = asked.model_copy(update={"seed": seed, "seeds": 1, "source": label})
-    out[name] = one.model_dump()
+  further = [m.strip() for m in (asked.beside or "").split(",") if m.strip()]
+  for method in dict.fromkeys((asked.method, *further)):
+    for seed in range(asked.seed, asked.seed + asked.seeds):
+      name = f"{label} {method}" + f", seed {seed}" * (asked.seeds > 1)
+      update = {"method": method, "seed": seed, "seeds": 1, "source": label}
+      if method != asked.method:
+        update["hyperparameters"] = {}
+      one = asked.model_copy(update=update)
+      out[name] = one.model_dump(exclude={"beside", "run", "seeds"})
   return out
 
 
@@ -227,6 +255,17 @@ def check(adapts: Mapping[str, Adapt], batch_size: int, task: str) -> None:
       "config.models: last_batch is keep for some models and drop for others,"
       " expected one of them: the run's pictures differ. Make two runs."
     )
+
+
+def passes(adapts: Mapping[str, Adapt], listed: Sequence[Condition]) -> int:
+  """Return how often a run reads its set: once a stream's condition."""
+  count = 0
+  for stream, sequential in {
+    (a.stream, a.is_sequential) for a in adapts.values()
+  }:
+    domains = stream.domains(listed) if sequential else []
+    count += len(domains) + any(c.clean for c in listed) if sequential else 1
+  return count
 
 
 def words(asked: Adapt) -> str:

@@ -413,7 +413,8 @@ def from_values(values: Mapping[str, Any]) -> RunSpec:
     UserError: begins with the key: `config.data.limit: got -1, expected a whole
       number from 0`; of unknown keys with the nearest one.
   """
-  resolved, builder = dataset_config.resolved(_without_empty(values))
+  values = adapt_lib.merged(_without_empty(values))
+  resolved, builder = dataset_config.resolved(values)
   given = settings.plain(dataset_config.add_conditions(resolved))
   entries = given.pop("models", None)
   model = given.pop("model", None)

@@ -12,11 +12,11 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
-from scipy import special
 
-from eval.cells import table
+from eval.cells import cell_facts, table
 from eval.cells.cell import Cell, Summary
-from eval.metrics import definitions, replicates
+from eval.metrics import definitions, intervals, replicates
+from eval.papers import adapted as papers
 from eval.pipeline import streams
 from eval.tasks.headlines import headlines, spread
 from robust_tfds import conditions
@@ -64,13 +64,31 @@ def rows(cells: Sequence[Cell], models: Models) -> list[table.Row]:
   labels = [k for k in models if k in {*sources, *sources.values()}]
   errors = {label: _error(models[label]) for label in labels}
   known = {k: n for k, n in errors.items() if n is not None}
-  out = [_row(models[k], ERROR, n) for k, n in known.items()]
+  facts = {c.model: c.model_facts for c in cells}
+  out = [
+    _row(models[k], ERROR, n, _printed(models[k], facts[k]))
+    for k, n in known.items()
+  ]
   for label, source in sources.items():
     if label in known and source in known:
       change = replicates.combine(np.subtract, known[label], known[source])
       note = f"less {source}, the same pictures"
       out.append(_row(models[label], CHANGE, change, note))
   return [*out, *_over_seeds(cells, models, known)]
+
+
+def _printed(
+  model: headlines.ModelCells, facts: cell_facts.ModelFacts | None
+) -> str:
+  """Return what papers print of the same network and protocol, in words."""
+  adaptation = facts.adaptation if facts else None
+  if not adaptation or not facts or _part(model):
+    return ""
+  first = model.every_row[0]
+  printed = papers.fitting(first.dataset, facts.name or "", adaptation, first.n)
+  return "; ".join(
+    f"printed {100 * p.mean:.1f} % of {p.network}: {p.source}" for p in printed
+  )
 
 
 def _sources(cells: Sequence[Cell]) -> dict[str, str]:
@@ -138,12 +156,11 @@ def _over_seeds(
     count = len(labels)
     if count < 2:
       continue
-    values = np.array([float(errors[label].value) for label in labels])
-    half = special.stdtrit(count - 1, 0.975) * values.std(ddof=1)
-    half /= np.sqrt(count)
-    value, model = float(values.mean()), models[labels[0]]
+    values = [float(errors[label].value) for label in labels]
+    lo, hi = intervals.over_runs(values)
+    value, model = float(np.mean(values)), models[labels[0]]
     summary = Summary.from_rows(model.every_row, model.baseline)
-    ends = max(value - half, 0.0), min(value + half, 1.0)
+    ends = max(lo, 0.0), min(hi, 1.0)
     note = f"mean over {count} seeds, t interval over seeds"
     words = "; ".join(filter(None, (_part(model), note)))
     yield summary.row("", SEEDS, value, ends, note=words)
