@@ -16,6 +16,7 @@ from eval.run import data as data_lib
 from eval.run.execution import progress
 from eval.run.plan import Plan
 from models import adaptation
+from models.adapters.onnx_graph import opened as graph
 from models.model import Model
 from robust_tfds import datasets, errors, strings
 
@@ -38,6 +39,8 @@ def predictor(
   if adapt is None:
     return None
   model = plan.model(label)
+  if opened := graph.Opened.from_model(model):
+    model, variables = opened
   _check(label, adapt, model, kind, clean)
   method = method_of(adapt, model)
   pictures = None

@@ -19,8 +19,10 @@ from flax import nnx
 from eval.cells.workdir import Workdir
 from eval.pipeline import adapting, streams
 from models.adaptation import network
+from models.adapters.onnx_graph import opened as graph
 from robust_tfds import datasets, errors, evaluate, models
 from robust_tfds.conditions import Condition
+from tests.eval.coverage import adaptation
 
 _SPEC = models.Spec(
   input_px=32, num_classes=10, resize="squash", resize_px=32, weights="here"
@@ -290,6 +292,38 @@ class AdaptTest(parameterized.TestCase):
       errors.UserError, r"net tent: after batch \d of \w+ .*NaN or infinite"
     ):
       self._evaluate(adapt)
+
+  def test_the_norms_of_a_torch_module(self):
+    torch = pytest.importorskip("torch")
+    torch.manual_seed(0)
+    net = torch.nn.Sequential(
+      torch.nn.Conv2d(3, 8, 5, stride=4),
+      torch.nn.BatchNorm2d(8),
+      torch.nn.ReLU(),
+      torch.nn.AdaptiveAvgPool2d(1),
+      torch.nn.Flatten(),
+      torch.nn.LayerNorm(8),
+      torch.nn.Linear(8, 10),
+    )
+    model = models.adapters.get("torch")(net.eval(), _SPEC, route="traced")
+    opened, variables = graph.Opened.from_model(model)
+    shape = (_BATCH, 32, 32, 3)
+    images = np.random.default_rng(0).integers(0, 256, shape, np.uint8)
+    tent = models.adaptation.get("tent")(opened)
+    state = tent.init(variables)
+    self.assertLen(state["weights"], 4)
+    logits, _ = tent.step(state, images, jax.random.key(0))
+    pixels = np.moveaxis(np.asarray(opened.pixels(images)), -1, 1)
+    with torch.no_grad():
+      expected = net.train()(torch.from_numpy(pixels.copy()))
+    np.testing.assert_allclose(logits, expected, atol=1e-5)
+
+  def test_naive_intervals_are_too_short(self):
+    gentle, _ = adaptation.coverage(100, 0.0)
+    naive, over_seeds = adaptation.coverage(100, 1.0)
+    self.assertGreater(gentle, 0.87)
+    self.assertLess(naive, 0.82)
+    self.assertGreater(over_seeds, naive)
 
   def test_another_method_in_a_workdir(self):
     workdir = self.create_tempdir().full_path
