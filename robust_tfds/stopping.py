@@ -103,12 +103,12 @@ class _Listener(threading.Thread):
 
 def _stop(number: int) -> None:
   """Keep what there is, say so and end the process."""
-  deadline, said = time.monotonic() + _LIMIT_S, []
+  deadline, lines = time.monotonic() + _LIMIT_S, []
 
   def keep_all() -> None:
     for keep in reversed(_kept):
       if words := keep():
-        said.append(words)
+        lines.append(words)
 
   if _kept:
     thread = threading.Thread(target=keep_all, daemon=True)
@@ -116,8 +116,8 @@ def _stop(number: int) -> None:
     thread.join(deadline - time.monotonic())
   else:
     _cleared_up.wait(deadline - time.monotonic())
-    said = [words() for words in reversed(_told)]
-  os.write(_screen, f"{_line(said)}\n".encode())
+    lines = [words() for words in reversed(_told)]
+  os.write(_screen, f"{_line(lines)}\n".encode())
   os._exit(128 + number)
 
 

@@ -276,11 +276,12 @@ def _add_last_layers(
   classes = len(builder.class_names())
   return {
     label: dataclasses.replace(
-      of, model=LastLayer.from_network(of.model, classes, builder.set_name())
+      model,
+      model=LastLayer.from_network(model.model, classes, builder.set_name()),
     )
     if entries[label].last_layer
-    else of
-    for label, of in defined.items()
+    else model
+    for label, model in defined.items()
   }
 
 
@@ -599,11 +600,11 @@ def _trained(plan: Plan) -> dict[str, Sequence[str]]:
   """Return the classes of networks from `robust-tfds train`, in order."""
   if plan.task.has_label_maps:
     return {}  # a label map says what outputs are
-  said = {
+  disclosures = {
     label: training_data.read_disclosure(entry)
     for label, entry in plan.models.items()
   }
-  return {label: each.classes for label, each in said.items() if each}
+  return {label: each.classes for label, each in disclosures.items() if each}
 
 
 def _published_classes(

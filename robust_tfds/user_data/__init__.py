@@ -50,8 +50,8 @@ def is_source(name: object) -> bool:
   (True, False)
   """
   if isinstance(name, str):
-    apart = bool({":", "/", os.sep} & set(name))
-    return apart or natural_sets.is_natural(name)
+    has_separator = bool({":", "/", os.sep} & set(name))
+    return has_separator or natural_sets.is_natural(name)
   return isinstance(name, tfds.core.DatasetBuilder)
 
 
@@ -98,11 +98,11 @@ def _split(source: str) -> tuple[str, str]:
 
 
 def _check_options(kind: str, options: Options) -> None:
-  for option, of in _OPTIONS.items():
+  for option, kinds in _OPTIONS.items():
     value = getattr(options, option)
-    if value and kind not in of:
+    if value and kind not in kinds:
       raise errors.UserError(
-        f"{option}={value!r}: {kind}: has none, {':, '.join(of)}: has. Leave it"
+        f"{option}={value!r}: {kind}: has none, {':, '.join(kinds)}: has. Leave it"
         " out."
       )
   if options.split not in ("", "test") and kind != "tfds":

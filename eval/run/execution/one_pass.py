@@ -316,10 +316,10 @@ class Pass:
     """Return the cells of a condition that lack a batch."""
     block, made = self._made
     if block != step.block:  # before anything of it is written
-      (those,) = (
+      (now,) = (
         cells for (a, b), cells in self._lacking if a <= step.block[0] < b
       )
-      made = {cell: self._parts.made(step.block, cell) for cell in those}
+      made = {cell: self._parts.made(step.block, cell) for cell in now}
       self._made = step.block, made
     return [
       cell

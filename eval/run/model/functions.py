@@ -125,9 +125,9 @@ def _answered(
       f" {errors.user_fault(error)}"
     ) from error
   if len(shape) != 2 or (counts and shape[1] not in counts):
-    of = f" with {' or '.join(map(str, counts))} classes" if counts else ""
+    classes = f" with {' or '.join(map(str, counts))} classes" if counts else ""
     raise errors.UserError(
-      f"{_name(function)} answered with shape {shape}, expected [B, classes]{of};"
+      f"{_name(function)} answered with shape {shape}, expected [B, classes]{classes};"
       f" of other outputs say what they are: classes=. {errors.NOT_HERE}."
     )
   return int(shape[1])

@@ -86,13 +86,13 @@ def _detection_difference(
 
 def _agreement(before: Answers, now: Answers, tolerance: float) -> np.ndarray:
   """Return which detections agree: bool `[len(before), len(now)]`."""
-  alike = before["classes"][:, None] == now["classes"][None]
+  agree = before["classes"][:, None] == now["classes"][None]
   for key, axes in (("boxes", (2,)), ("scores", ())):
     size = max(float(np.abs(d[key]).max(initial=0)) for d in (before, now))
     distances = np.abs(before[key][:, None] - now[key][None]).max(axes)
-    alike &= distances <= tolerance * size
+    agree &= distances <= tolerance * size
   if "masks" in before:
-    for i, k in zip(*np.nonzero(alike)):
+    for i, k in zip(*np.nonzero(agree)):
       distance = np.abs(before["masks"][i] - now["masks"][k]).mean()
-      alike[i, k] = distance <= tolerance
-  return alike
+      agree[i, k] = distance <= tolerance
+  return agree

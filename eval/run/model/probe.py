@@ -177,8 +177,8 @@ def _twice(
 ) -> tuple[_Traced | _Called, _Traced | _Called]:
   """Return the model as it is asked, built twice where JAX builds it."""
   if model.on_host:
-    asked = _Called(model, variables)
-    return asked, asked
+    called = _Called(model, variables)
+    return called, called
   one, two = _Traced(model, variables, rows), _Traced(model, variables, rows)
   return one, one if one.is_same_program(two) else two
 

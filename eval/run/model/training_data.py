@@ -38,8 +38,8 @@ def words(entry: Model) -> str | None:
 def _network_data(entry: Model) -> str | None:
   disclosed = read_disclosure(entry)
   if disclosed:
-    said = disclosed.trained_on
-    return f"{said}; {entry.trained_on}" if entry.trained_on else said
+    words = disclosed.trained_on
+    return f"{words}; {entry.trained_on}" if entry.trained_on else words
   if entry.trained_on:
     return entry.trained_on
   if entry.train:
@@ -101,14 +101,14 @@ def corruptions_seen(entry: Model) -> list[str] | None:
     # Recipes of quickstarts flip and crop alone.
     return [] if entry.train and known is None else known
   names = stated.split(",") if isinstance(stated, str) else list(stated)
-  said = cell_facts.conditions_seen(names, what)
-  hidden = sorted(set(known or ()) - set(said))
+  seen = cell_facts.conditions_seen(names, what)
+  hidden = sorted(set(known or ()) - set(seen))
   if hidden:
     raise errors.UserError(
-      f"{what}: got {', '.join(said) or 'none'}, but disclosure.json of the"
+      f"{what}: got {', '.join(seen) or 'none'}, but disclosure.json of the"
       f" checkpoint names {', '.join(hidden)} too. Leave it out: the file says it."
     )
-  return said
+  return seen
 
 
 def severities_seen(entry: Model) -> list[int] | None:

@@ -222,7 +222,7 @@ class _Pictures:
         least, why = self._plan.task.overlay_limit(columns, truth)
         self._limit = least, f"{cell.model}: {why} ({cell.condition.config})"
       self._overlaid = self._plan.task.overlaid(columns, truth)
-      chosen = [name for of in self._overlaid.values() for name in of]
+      chosen = [name for names in self._overlaid.values() for name in names]
       self._boxes[cell.condition] = {
         name: self._plan.task.overlays(name, columns, truth, self._limit[0])
         for name in chosen or self._first_ids
