@@ -1,4 +1,4 @@
-"""A data set's config: the file of `configs/` that runs it; one of one's own.
+"""A data set's config: a benchmark's file in `configs/`, or one derived from own data.
 
 A benchmark's builder says its file (`RUN_BY`); without one the task and all options
 follow from the builder. A set of somebody's own is named by
@@ -102,7 +102,7 @@ def _file_values(text: str) -> dict[str, Any]:
 
 
 def builder_class(data: Mapping[str, Any]) -> type[base.Builder]:
-  """Return the builder of a config's data; of one's own, which lists its files."""
+  """Return the builder of a config's data; for own data it lists the files."""
   if not user_data.is_source(data["name"]):  # also of what was made before
     return datasets.builder_class(data["name"])
   return datasets.builder_class(
@@ -227,12 +227,12 @@ def task_of(builder: type[base.Builder]) -> str:
 
 
 def batch_size(kind: str, pictures: int = 64) -> int:
-  """Return the batch size of a kind of data that shows so many pictures."""
+  """Return the batch size of a kind of data, given the size for pictures."""
   return -(-pictures // _PICTURES) if kind in _MANY else pictures
 
 
 def _leave_out(values: dict[str, Any], builder: type[base.Builder]) -> None:
-  """Remove options of the source, and what other tasks read."""
+  """Remove options of the source, and keys that only other tasks read."""
   data = values["data"]
   rest = {k: v for k, v in values.items() if k not in ("model", "models")}
   task = tasks.bind(ml_collections.ConfigDict(rest))
@@ -246,5 +246,5 @@ def _leave_out(values: dict[str, Any], builder: type[base.Builder]) -> None:
 
 
 def default_conditions(builder: type[base.Builder]) -> str:
-  """Return the conditions of a run that names none."""
+  """Return the conditions of a run that does not name any."""
   return builder.OWN.conditions if builder.OWN else "common"

@@ -315,7 +315,7 @@ class RunSpec(settings.Group):
     return self.model_copy(update={"models": models})
 
   def called(self, name: str) -> RunSpec:
-    """Return the spec with a label for a model of the user's that has none."""
+    """Return the spec with a label for a model of the user's that does not have one."""
     model = self.model
     if not model or model.label or ":" not in model.name:
       return self

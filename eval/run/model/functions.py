@@ -1,4 +1,4 @@
-"""Plain functions as models: what they are shown, and of how many classes they are."""
+"""Plain functions as models: the pictures they get, and the number of their classes."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -105,7 +105,7 @@ def _spec(kind: Kind, classes: int, side_px: int) -> ModelSpec:
 
 
 def _name(function: Callable[..., Any]) -> str:
-  """Return what tables call a function."""
+  """Return the name of a function in tables."""
   if inspect.isfunction(function) or inspect.ismethod(function):
     return function.__name__.strip("<>")
   return type(function).__name__

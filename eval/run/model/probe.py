@@ -1,4 +1,4 @@
-"""What a model answers to a fixed batch, before a run.
+"""A model's answers to a fixed batch, before a run.
 
 A user's own model may be in train mode, be random, or be another one than its spec
 says. So it is shown a few inputs, twice, in another order and one without the
@@ -129,7 +129,7 @@ def answers(
 
 
 def notes(answers: Answers) -> list[str]:
-  """Return what a run prints of a classifier that answers all pictures alike."""
+  """Return the notes about a classifier that gives all pictures the same answer."""
   if "logits" not in answers or np.ptp(answers["logits"], axis=0).any():
     return []
   return [
@@ -175,7 +175,7 @@ def _batch_dependence(
 def _twice(
   model: Model, variables: Any, rows: list[np.ndarray]
 ) -> tuple[_Traced | _Called, _Traced | _Called]:
-  """Return the model as it is asked, built twice where JAX builds it."""
+  """Return the model as it is called, built twice if JAX builds it."""
   if model.on_host:
     called = _Called(model, variables)
     return called, called

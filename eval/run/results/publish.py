@@ -31,7 +31,7 @@ _OVERLAID_LEVEL = 3  # of every corruption, besides clean
 
 
 class Outcome:
-  """What follows from the cells of a run, each seen once, in any order."""
+  """The results that follow from a run's cells, each added once, in any order."""
 
   def __init__(
     self,
@@ -40,7 +40,7 @@ class Outcome:
     data: Data,
     truth: Mapping[str, Any] | None,
   ):
-    """Read a first example, where there will be reports.
+    """Read a first example if there will be reports.
 
     Args:
       workdir: where the table and the reports go.
@@ -88,7 +88,7 @@ class Outcome:
     return scored.rows
 
   def report(self, folder: epath.Path) -> None:
-    """Write the reports of what was published, where the config says so.
+    """Write the reports of the published table, if the config asks for them.
 
     Args:
       folder: made where it is not there.
@@ -174,7 +174,7 @@ def _is_other_data(task: base.Task, scored: base.RunScores) -> bool:
 
 
 class _Pictures:
-  """What models saw and said of some examples.
+  """Some examples as the models saw them, with their answers.
 
   Pixels are those of the run: made by the same steps from the same keys, codec
   included, or read from the same prepared sets.
