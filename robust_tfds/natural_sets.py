@@ -1,4 +1,4 @@
-"""Natural sets, as rows of data: shifts of ImageNet's classes that nobody computed.
+"""Natural sets as rows of data: shifts of ImageNet's classes found in real pictures.
 
 Where a row names a set of TFDS it is read through TFDS's own builder; a set of
 several configs is called `imagenet_v2/topimages`, its first one `imagenet_v2`.

@@ -27,7 +27,7 @@ _ROWS = 32  # that are taken across at a time: their sums stay in the cache
 
 
 class Taps(NamedTuple):
-  """What each value of one pass is made of.
+  """The weighted pixels that each value of one pass is made of.
 
   Attributes:
     first: int32 `[..., out]`, the first neighbour of each.

@@ -29,7 +29,7 @@ _cleared_up, _listening = threading.Event(), threading.Event()
 
 
 def listen() -> None:
-  """Let INT and TERM stop this process; call it again if somebody took them."""
+  """Let INT and TERM stop this process; call it again after another library took them."""
   global _screen
   _screen = os.dup(2)  # others may write elsewhere meanwhile
   for number in _SIGNALS:
@@ -90,7 +90,7 @@ class _Listener(threading.Thread):
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
 
   def run(self) -> None:
-    """End the process at the first; at once, where a second comes."""
+    """End the process at the first signal; at a second one, at once."""
     number = self._next()
     threading.Thread(target=_stop, args=(number,), daemon=True).start()
     os._exit(128 + self._next())

@@ -250,7 +250,7 @@ def _shards(path: pathlib.Path) -> Arrays:
 
 
 def shard_names(index: str | os.PathLike[str]) -> list[str]:
-  """Return the names of the files that an index lists; they lie beside it.
+  """Return the names of the files in the same folder that an index lists.
 
   Raises:
     UserError: it is no index of files, or a name leaves the folder.

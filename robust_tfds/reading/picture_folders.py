@@ -25,7 +25,7 @@ EXTENSIONS = frozenset(
 
 @dataclasses.dataclass
 class Walk:
-  """The files of some types below a folder, and what lies beside them.
+  """The files of some types below a folder, and counts of other files there.
 
   Attributes:
     root: the folder.

@@ -1,4 +1,4 @@
-"""Sets of anybody's own, by a text that says where they lie.
+"""Users' own sets, named by a text that says where they are.
 
   folder:/data/pets        a folder a class, pictures of any sizes
   imagenet_a               a natural set that is known by name: `natural_sets`
