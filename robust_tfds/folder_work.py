@@ -163,7 +163,7 @@ class Batch:
     return cells
 
   def _missing(self, path: epath.Path) -> tuple[list[_Cell], bool]:
-    """Return the results that a picture does not have, and whether any is older than it."""
+    """Return the results that a picture does not have, and whether any is outdated."""
     places = {cell: os.fspath(self.place(path, *cell)) for cell in self.cells}
     there = paths.states(places.values())
     changed = paths.state(path).changed[0]

@@ -282,7 +282,7 @@ def builder_class(
 
 
 def builder_of(place: str, data_dir: str) -> Any:
-  """Return TFDS's builder from the first folder where the set is prepared, else the first."""
+  """Return TFDS's builder, preferably of a folder where the set is prepared."""
   named = ":" not in _VERSION.sub("", place)
   made = functools.partial(tfds.builder, place) if named else _class(place)
   # A class alone says which module its set is of; a name is looked up.
