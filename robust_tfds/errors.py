@@ -18,8 +18,8 @@ from robust_tfds import layout
 
 # Tasks that people ask for, as the end of a refusal.
 NOT_HERE = (
-  "Segmentation, pose, depth, regression and several labels a picture are not"
-  " evaluated here (yet)"
+  "Pose, depth, regression and several labels a picture are not evaluated here"
+  " (yet)"
 )
 _LISTED = 40  # names that a message lists at the most
 

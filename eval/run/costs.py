@@ -27,6 +27,7 @@ _READ_BATCHES = 2
 # Bytes of a row in a cell; of a detection its box, score and class, and the run
 # lengths of a mask (docs/evidence/COSTS.md).
 _ROW_BYTES, _BOX_BYTES, _MASK_BYTES = 33, 24, 290
+_AREA_BYTES = 12  # of a class: three whole numbers of 4 bytes
 
 Chosen = Sequence[tuple[str, Condition]]  # (label, condition) of cells
 _Timed = tuple[float, float]  # seconds an example, seconds to compile
@@ -129,6 +130,8 @@ def measure(
 def _row_bytes(plan: plan_lib.Plan, label: str, condition: Condition) -> float:
   """Return about how many bytes the predictions of an example take on disk."""
   spec: Any = plan.model(label).spec
+  if spec.kind == "segmentation":
+    return _AREA_BYTES * spec.num_classes
   if spec.kind == "detection":
     masks = "mask" in plan.models[label].name
     return spec.detections * (_BOX_BYTES + _MASK_BYTES * masks)

@@ -16,12 +16,13 @@ import ml_collections
 
 import configs
 from eval import tasks
-from robust_tfds import datasets, errors, natural_sets, user_data
+from robust_tfds import datasets, errors, natural_sets, reading, user_data
 from robust_tfds.building import base
+from robust_tfds.storage import paths
 
 _OWN = "own_data:model"  # the config of all sets that are no benchmarks
 # Keys of `data` that are options of a source, and no facts of the run.
-OF_SOURCES = ("set_name", "images", "labels")
+OF_SOURCES = ("set_name", "images", "labels", "classes", "ignore")
 # Keys of `data` that name the conditions -> the values that stand for all of them.
 ALL: Mapping[str, Any] = {
   "corruptions": "all",
@@ -33,9 +34,13 @@ ALL: Mapping[str, Any] = {
 # family, and the clips and groups of videos.
 _OF_TASKS = (*ALL, "views", "sampling", "groups")
 _SWITCHES = ("drop_alpha", "skip_errors")  # facts of the run where they are on
-_UNCROPPED = ("objects", "videos")  # models resize what was corrupted whole
+_UNCROPPED = (
+  "objects",
+  "masks",
+  "videos",
+)  # models resize what was corrupted whole
 # Kinds whose examples count as so many pictures each in a batch.
-_MANY, _PICTURES = ("sequences", "videos", "objects"), 8
+_MANY, _PICTURES = ("sequences", "videos", "objects", "masks"), 8
 
 
 def config_values(dataset: Any) -> dict[str, Any]:
@@ -118,8 +123,19 @@ def builder_class(data: Mapping[str, Any]) -> type[base.Builder]:
       drop_alpha=bool(data.get("drop_alpha")),
       labels=os.fspath(data.get("labels") or ""),
       skip_errors=bool(data.get("skip_errors")),
+      classes=_names(data.get("classes")),
+      ignore=data.get("ignore"),
     ),
   )
+
+
+def _names(classes: Any) -> tuple[str, ...]:
+  """Return names of classes: of a file, a text with commas or several texts."""
+  if isinstance(classes, str) and paths.is_file(paths.parse(classes)):
+    classes = reading.line_list(paths.parse(classes))
+  elif isinstance(classes, str):
+    classes = classes.split(",")
+  return tuple(str(name).strip() for name in classes or ())
 
 
 def resolved(

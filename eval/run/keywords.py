@@ -28,10 +28,12 @@ from robust_tfds.storage import paths
 
 # Keywords that are keys of the config's `data` under the same name.
 _DATA = {*spec_lib.Data.model_fields, *dataset_config.OF_SOURCES} - {
+  "classes",
   "limit",
   "name",
   "severities",
 }
+_MASKS = "masks:"  # whose classes are named, not the models' outputs
 # Of a model's part of the config: what its spec says where it is an object.
 _OF_SPEC = ("dtype", "long_px", "num_classes", "short_px", "train")
 Keywords = Mapping[str, Any]
@@ -66,6 +68,8 @@ def spec_of(
     keywords: all of `DEFAULTS`.
   """
   values = _values(dataset, keywords)
+  if _names_masks(dataset):
+    keywords = {**keywords, "classes": None}
   example = values.pop("model", None) or {}
   values.pop("models", None)
   spec = spec_lib.from_values(values)
@@ -155,6 +159,8 @@ def _values(dataset: Any, keywords: Keywords) -> dict[str, Any]:
   values["seed"], data["limit"] = keywords["seed"], keywords["limit"]
   values["baseline"] = _baseline(dataset, keywords)
   data.update(given)
+  if _names_masks(dataset) and keywords["classes"] is not None:
+    data["classes"] = _plain_classes(keywords["classes"])
   if name:
     _check_own(dataset, name)
     data["set_name"] = name
@@ -165,6 +171,10 @@ def _values(dataset: Any, keywords: Keywords) -> dict[str, Any]:
   values["batch_size"] = _batch_size(tasks.get(task), keywords["batch_size"])
   _set_conditions(data, builder, keywords)
   return values
+
+
+def _names_masks(dataset: Any) -> bool:
+  return isinstance(dataset, str) and dataset.startswith(_MASKS)
 
 
 def _check_own(dataset: Any, name: str) -> None:

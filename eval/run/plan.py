@@ -289,11 +289,11 @@ def sized(builder: type[Builder]) -> OwnSet | None:
   """Return the set if the sizes of its pictures decide how they are cropped.
 
   None of benchmarks and natural sets, which have a rule, and of scenes, which
-  detectors resize.
+  models resize.
   """
   own = builder.OWN
   unruled = own and not natural_sets.is_natural(own.where)
-  return own if unruled and builder.KIND != "objects" else None
+  return own if unruled and builder.KIND not in ("objects", "masks") else None
 
 
 def _as_stored(

@@ -209,7 +209,7 @@ class Runner:
     """Print the size of the user's own set, or the used part of a published one."""
     if clean.builder.OWN:
       self._say(clean.builder.OWN.words)
-    for line in self.plan.crop_lines:
+    for line in (*self.plan.crop_lines, *self.plan.task.pixel_words):
       self._say(line)
     builder, split = clean.builder, clean.split
     if builder.published_examples(split) not in (0, clean.total):

@@ -191,6 +191,8 @@ class Data(settings.Group):
     label_space: classes that a model is asked among; a map of frames' classes.
     merge: of frames, how classes are merged.
     rules: of detection, whose rules of AP.
+    protocol: of segmentation, whose cells and pixels.
+    keep_masks: of segmentation, whether cells keep every answered class map.
     limit: the first so many examples; 0: all.
     subset: a name, or a file of ids.
     data_dir: where prepared sets lie; empty: inside the workdir.
@@ -220,6 +222,8 @@ class Data(settings.Group):
   label_space: settings.Path = _UNNAMED
   merge: settings.Text = _UNNAMED
   rules: settings.Text = _UNNAMED
+  protocol: settings.Text = _UNNAMED
+  keep_masks: settings.Flag = _UNNAMED
   limit: settings.Limit = 0
   subset: settings.Path = ""
   data_dir: settings.Path = ""

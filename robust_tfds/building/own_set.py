@@ -42,6 +42,8 @@ class Options:
     drop_alpha: whether transparency of a folder's pictures is ignored.
     labels: for a folder without class folders, a table of `path` and `label`.
     skip_errors: whether unreadable files are left out.
+    classes: for masks, the names of the ids 0, 1, ...
+    ignore: for masks, the id of pixels that do not count; None: 255.
   """
 
   name: str = ""
@@ -54,6 +56,8 @@ class Options:
   drop_alpha: bool = False
   labels: str = ""
   skip_errors: bool = False
+  classes: tuple[str, ...] = ()
+  ignore: int | None = None
 
 
 class OwnSet(abc.ABC):

@@ -184,9 +184,11 @@ def _checked(
   """Return the stored answers, as far as `likeness` relies on them."""
   axes = {"logits": 2, "boxes": 3, "scores": 2, "classes": 2, "valid": 2}
   axes["masks"] = 4
-  whole = "logits" in answers or {"boxes", "scores", "classes", "valid"} <= {
-    *answers
-  }
+  maps = {*answers} == {"classes"}
+  if maps:  # a class for every pixel
+    axes["classes"] = 3
+  detected = {"boxes", "scores", "classes", "valid"} <= {*answers}
+  whole = "logits" in answers or detected or maps
   if not whole or any(a.ndim != axes.get(k) for k, a in answers.items()):
     raise errors.UserError(
       f"{_answers(folder)}: no answers of a model. The file was changed by hand:"

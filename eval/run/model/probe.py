@@ -56,7 +56,7 @@ def batch(model: Model, clean: inputs.Source, side_px: int) -> list[np.ndarray]:
     model: whose spec says the shape.
     side_px: of the pictures that the run shows, where it is not the set's own.
   """
-  if model.kind == "detection":
+  if model.kind in ("detection", "segmentation"):
     examples = clean.metadata(())
     pictures = [np.asarray(e["image"]) for _, e in zip(range(ROWS), examples)]
     return list(canvas.stack(pictures))
@@ -95,7 +95,8 @@ def answers(
     rows: from `batch`.
 
   Returns:
-    `logits` float32 `[B, classes]`, or a detector's arrays; and True where two
+    `logits` float32 `[B, classes]`, a detector's arrays, or a segmenter's
+    `classes` `[B, H, W]`; and True where two
     calls differ (see `likeness`), or would in two programs: a draw of
     `np.random` while a function is traced is a constant of the program.
 
@@ -244,8 +245,11 @@ class _Traced:
 
 
 def _named_arrays(answer: Any) -> dict[str, Any]:
-  """Return logits under their name; a detector's arrays have names."""
-  return dict(answer) if isinstance(answer, Mapping) else {"logits": answer}
+  """Return logits or class ids under a name; a detector's arrays have names."""
+  if isinstance(answer, Mapping):
+    return dict(answer)
+  whole = jnp.issubdtype(answer.dtype, jnp.integer)
+  return {"classes" if whole else "logits": answer}
 
 
 def _bytes(constant: Any) -> np.ndarray:
@@ -280,6 +284,8 @@ def _check_values(label: str, model: Model, answer: Answers) -> None:
   """Refuse numbers that no metric can use."""
   if "logits" in answer:
     return _check_finite(label, "logits", answer["logits"])
+  if "valid" not in answer:
+    return None  # class ids, which a run checks picture by picture
   valid = answer["valid"]
   for key in ("boxes", "scores", *(["masks"] if "masks" in answer else [])):
     _check_finite(label, key, answer[key][valid])

@@ -194,6 +194,7 @@ class _Pictures:
     self._columns: dict[str, base.Columns] = {}
     self._boxes: dict[Condition, dict[str, list[Overlay]]] = {}
     self._overlaid: dict[str, list[str]] = {}
+    self._maps: dict[Condition, dict[str, np.ndarray | None]] = {}
     # The least score of a box, and why.
     self._limit: tuple[float, str] | None = None
 
@@ -203,7 +204,8 @@ class _Pictures:
     task = self._plan.task
     if not self._plan.fly or task.per_model:
       return ()
-    return self._first_ids if task.has_overlays else [self._name]
+    several = task.has_overlays or task.has_maps
+    return self._first_ids if several else [self._name]
 
   def add(self, cell: Cell, columns: base.Columns) -> None:
     """Note what of a cell will be shown."""
@@ -215,6 +217,11 @@ class _Pictures:
       self._columns[cell.model] = columns
     first = next(iter(self._plan.models))
     drawn = cell.model == first and cell.level in (0, _OVERLAID_LEVEL)
+    if self._plan.task.has_maps and drawn:
+      self._maps[cell.condition] = {
+        name: self._plan.task.class_map(name, columns)
+        for name in self._first_ids
+      }
     if self._plan.task.has_overlays and drawn:
       truth = self._truth
       assert truth is not None  # tasks with overlays have one
@@ -235,6 +242,7 @@ class _Pictures:
       "predicted": self._predicted,
       "gallery": self._gallery(),
       "overlays": self._overlays(),
+      "maps": self._class_maps(),
       "overlay_note": "" if self._limit is None else self._limit[1],
     }
 
@@ -265,7 +273,7 @@ class _Pictures:
     clean = self._data.clean
     # On the fly the pictures come of one batch.
     count = min(_OVERLAID, clean.batch_size)
-    examples = clean.metadata((clean.pixels,))
+    examples = clean.metadata(clean.pictures)
     return [
       strings.text(e["example_id"]) for e in itertools.islice(examples, count)
     ]
@@ -323,6 +331,23 @@ class _Pictures:
         ]
     return out
 
+  def _class_maps(self) -> dict[str, list[tuple[np.ndarray, ...]]]:
+    """Return the first pictures with their masks and the first model's answers."""
+    if not self._maps:
+      return {}
+    truth = {
+      strings.text(row.example["example_id"]): row.example["mask"][..., 0]
+      for row in self._first_rows
+    }
+    return {
+      condition.config: [
+        (image, truth[name], answer)
+        for name, image in self._images(condition, list(answers)).items()
+        if (answer := answers[name]) is not None
+      ]
+      for condition, answers in self._maps.items()
+    }
+
   def _images(
     self, condition: Condition, ids: Sequence[str]
   ) -> dict[str, np.ndarray]:
@@ -359,6 +384,7 @@ def _provenance(plan: Plan, clean: inputs.Source) -> list[str]:
     f"edition {setting.edition or 'none'}, codec"
     f" {setting.codec or 'as stored'}, {pixel_origin(plan)}, seed {setting.seed}",
     *plan.crop_lines,
+    *plan.task.pixel_words,
     *(
       f"{label} was trained on: {training_data.words(entry) or 'not stated'}"
       for label, entry in plan.models.items()

@@ -325,8 +325,8 @@ class ModelCells:
   Attributes:
     rows: condition -> the rows of its cell.
     numbers: condition -> metric -> replicates.
-    groups: condition -> the groups whose blocks its replicates leave out, for
-      cells whose numbers have no draws.
+    groups: condition -> the groups of its replicates, for cells whose numbers
+      were not drawn with the others'.
     inputs: condition -> other data of the cell that the task needs.
     baseline: the setting's baseline, see `base.Setting`.
     reference: the baseline's numbers; empty without one.
@@ -352,7 +352,8 @@ class ModelCells:
     self, condition: Condition, metric: str, level: int | None = None
   ) -> table.Row:
     """Return a cell's row at a level, or its first row of the metric."""
-    rows = [r for r in self.rows[condition] if r.metric == metric]
+    of_cell = self.rows[condition]  # a class has no row of its own
+    rows = [r for r in of_cell if r.metric == metric] or of_cell
     return next((r for r in rows if r.severity == level), rows[0])
 
   def over(self, headlines: Iterable[Headline]) -> list[table.Row]:
@@ -401,7 +402,7 @@ class ModelCells:
     groups.
     """
     number = headline.number(self.numbers, self.reference)
-    if number.draws is not None or not number.blocks or headline.disjoint_parts:
+    if not number.blocks or headline.disjoint_parts:
       return number
     groups = [self.groups[c] for c in headline.cells]
     first = groups[0]

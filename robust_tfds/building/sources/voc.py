@@ -141,7 +141,7 @@ def sources(
       instructions=instructions,
       marker=part.ids,
     )
-    names = _ids(files[part.ids].data(), part)
+    names = listed(files[part.ids].data(), part)
     out += [_source(name, files, part) for name in names]
   return out
 
@@ -201,7 +201,12 @@ def _check_size(
     )
 
 
-def _ids(data: bytes, part: Part) -> list[str]:
+def listed(data: bytes, part: Part) -> list[str]:
+  """Return the ids of a list, sorted.
+
+  Raises:
+    UserError: an id of another form, one twice, or none.
+  """
   names = reading.decode(data, part.ids).split()
   for name in names:
     if not part.form.fullmatch(name):
