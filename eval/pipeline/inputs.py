@@ -38,7 +38,8 @@ class Batch:
     example_id: B strings, empty for padding.
     group_id: B strings.
     frame: int32 `[B]`.
-    label: int32 `[B]`, -1 for padding and if examples have none.
+    label: int32 `[B]`, -1 for padding and if examples have none; or masks,
+      uint8 `[B, H, W]`, 255 beyond the pictures.
     examples: the valid rows' features except the pixels, for tasks that need
       more than a label.
   """
@@ -105,7 +106,7 @@ class Source:
     self.decoded = 0  # examples of which pixels were decoded
     if subset is not None:
       ids = [
-        strings.text(e["example_id"]) for e in self.metadata((self.pixels,))
+        strings.text(e["example_id"]) for e in self.metadata(self.pictures)
       ]
       self._places = subset.places(ids, builder.info.full_name)
       self.total = len(self._places)
@@ -126,7 +127,7 @@ class Source:
       )
     out = copy.copy(self)
     out.decoded = 0
-    rows = [*self.metadata((self.pixels,))]
+    rows = [*self.metadata(self.pictures)]
     ids = [strings.text(row["example_id"]) for row in rows]
     order = stream.places(ids, [int(row.get("label", -1)) for row in rows])
     places = np.arange(self.total) if self._places is None else self._places
@@ -140,12 +141,17 @@ class Source:
     last ones of the order of `seed`.
     """
     out, rest = copy.copy(self), self.total % batch_size
-    ids = [strings.text(e["example_id"]) for e in self.metadata((self.pixels,))]
+    ids = [strings.text(e["example_id"]) for e in self.metadata(self.pictures)]
     dropped = streams.shuffled(ids, seed)[self.total - rest :]
     places = np.arange(self.total) if self._places is None else self._places
     out._places = np.delete(places, dropped)
     out.total = out.share = len(out._places)
     return out
+
+  @property
+  def pictures(self) -> tuple[str, ...]:
+    """The features that take long to decode: pixels, and masks of classes."""
+    return (self.pixels, *["mask"] * ("mask" in self.builder.info.features))
 
   def batches(self, start: int = 0) -> Iterator[Batch]:
     """Yield this host's batches in the order of the set, decoding on demand."""
@@ -214,7 +220,7 @@ class Source:
     decoded.
     """
     missing, places = set(example_ids), {}
-    for place, example in enumerate(self.metadata((self.pixels,))):
+    for place, example in enumerate(self.metadata(self.pictures)):
       name = strings.text(example["example_id"])
       if name in missing:
         missing.remove(name)
@@ -396,4 +402,8 @@ def enlarge_canvas(batch: Batch, shape: tuple[int, int]) -> Batch:
   """Return the batch with its pictures on a canvas of at least this shape."""
   height, width = batch.image.shape[1:3]
   margin = [(0, 0), (0, shape[0] - height), (0, shape[1] - width), (0, 0)]
-  return dataclasses.replace(batch, image=np.pad(batch.image, margin))
+  label = batch.label
+  if label.ndim > 1:  # masks
+    label = np.pad(label, margin[:3], constant_values=255)
+  image = np.pad(batch.image, margin)
+  return dataclasses.replace(batch, image=image, label=label)

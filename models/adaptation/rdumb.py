@@ -26,7 +26,7 @@ class RDumb(eta.Eta):
   side_by_side: ClassVar[bool] = True
 
   def __post_init__(self) -> None:
-    """Refuses a period below one batch."""
+    """Refuse a period below one batch."""
     if self.every < 1:
       raise errors.UserError(f"every must be at least 1, got {self.every}.")
 
