@@ -80,8 +80,8 @@ class AdaptingPredictor:
     state = method.init(variables, clean)
     fixed = {k: v for k, v in state.items() if k in _FIXED}
     moving = {k: v for k, v in state.items() if k not in _FIXED}
-    self._fixed = devices.put_replicated(fixed, where)
-    self._first = devices.put_replicated(moving, where)
+    self._fixed: Any = devices.put_replicated(fixed, where)
+    self._first: Any = devices.put_replicated(moving, where)
     self._everywhere = NamedSharding(where, PartitionSpec())
     self._key = jax.random.key(seed)
     self._states: dict[str, tuple[Any, int]] = {}

@@ -42,7 +42,7 @@ class MixedSource(inputs.Source):
     self.conditions, self._sources = tuple(conditions), sources
     pairs, names = [], []
     for number, (condition, source) in enumerate(zip(conditions, sources)):
-      for place, row in enumerate(source.metadata((source.pixels,))):
+      for place, row in enumerate(source.metadata(source.pictures)):
         pairs.append((number, place))
         names.append(f"{condition.config}:{strings.text(row['example_id'])}")
     order = streams.shuffled(names, seed)

@@ -13,14 +13,19 @@ same in every condition, and in every copy of a set.
 
 import dataclasses
 import hashlib
+import typing
 from collections.abc import Sequence
+from typing import Literal
 
 import numpy as np
 
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 
-SETTINGS = ("reset", "continual", "gradual", "mixed", "correlated", "episodic")
+Setting = Literal[
+  "reset", "continual", "gradual", "mixed", "correlated", "episodic"
+]
+SETTINGS: tuple[str, ...] = typing.get_args(Setting)
 # In these the state goes on from one condition to the next.
 SEQUENTIAL = ("continual", "gradual", "mixed", "correlated")
 _NAMES = {
@@ -74,7 +79,7 @@ class Stream:
     delta: Dirichlet's, of `correlated`; None: pictures come whatever their class.
   """
 
-  setting: str
+  setting: Setting
   order: int | None = None
   seed: int = 0
   shuffle: bool = True

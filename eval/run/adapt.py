@@ -25,7 +25,7 @@ TEST = "test"  # of `clean`: the clean twins of the test pictures
 _ALIKE = ("batch_size", "last_batch")  # of all entries: they share a pass
 _UNNAMED: Any = None
 _Setting = Annotated[
-  Literal[streams.SETTINGS],
+  streams.Setting,
   pydantic.Field(description=f"one of {', '.join(streams.SETTINGS)}"),
 ]
 _Last = Annotated[
@@ -109,11 +109,8 @@ class Adapt(settings.Group):
   def facts(self) -> dict[str, str | int | float | bool | None]:
     """Return what the numbers of a model depend on, as facts of its cells."""
     given = sorted(self.hyperparameters.items())
-    flat: dict[str, Any] = {}
-    for name, value in given:
-      inner = value if isinstance(value, Mapping) else {"": value}
-      flat |= {f"{name}.{k}".rstrip("."): v for k, v in inner.items()}
-    facts = {
+    flat = {k: v for k, v in given if k != "optimizer"}
+    facts: dict[str, Any] = {
       "method": self.method,
       **flat,
       "setting": self.setting,

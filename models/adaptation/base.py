@@ -164,15 +164,18 @@ class Learner(Method):
   IMAGENET: ClassVar[Optimizer] = SGD
   CIFAR: ClassVar[Optimizer] = ADAM
 
+  @property
+  def chosen(self) -> Optimizer:
+    """The optimizer: given, the papers', or the papers' with given values."""
+    if isinstance(self.optimizer, Optimizer):
+      return self.optimizer
+    large = published(self.model) == "imagenet"
+    usual = self.IMAGENET if large else self.CIFAR
+    return dataclasses.replace(usual, **(self.optimizer or {}))
+
   def transformation(self) -> Any:
     """Return the optimizer in optax."""
-    chosen = self.optimizer
-    if chosen is None:
-      large = published(self.model) == "imagenet"
-      chosen = self.IMAGENET if large else self.CIFAR
-    if not isinstance(chosen, Optimizer):
-      chosen = Optimizer(**chosen)
-    return chosen.build()
+    return self.chosen.build()
 
   def fresh(self, weights: network.Weights) -> State:
     """Return the source weights and an optimizer that has seen nothing."""

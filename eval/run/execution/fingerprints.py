@@ -10,11 +10,9 @@ from eval.cells.cell import Cell
 from eval.cells.cell_facts import DataFacts, ModelFacts
 from eval.cells.workdir import Workdir
 from eval.pipeline import inputs
-from eval.run import adapt
-from eval.run import spec as spec_lib
 from eval.run.data import Data
 from eval.run.execution.contents import Contents
-from eval.run.model import training_data
+from eval.run.model import adapted, training_data
 from eval.run.model.load import LoadedModel
 from eval.run.plan import Plan
 from robust_tfds import errors, own_corruptions, reading
@@ -109,24 +107,12 @@ def _model_facts(plan: Plan, label: str, model: LoadedModel) -> ModelFacts:
     corruptions_seen=training_data.corruptions_seen(entry),
     severities_seen=training_data.severities_seen(entry),
     outputs=model.kind.name if model.kind.notes else None,
-    adaptation=_adaptation(entry, model),
+    adaptation=(
+      adapted.facts(entry.adapt, model.adapting)
+      if entry.adapt and model.adapting
+      else None
+    ),
   )
-
-
-def _adaptation(
-  entry: spec_lib.Model, model: LoadedModel
-) -> dict[str, cell_facts.Scalar] | None:
-  """Return how a model adapts; devices, since sums differ in the last bit."""
-  if entry.adapt is None or model.adapting is None:
-    return None
-  facts = {**entry.adapt.facts(), "devices": model.adapting.devices}
-  if model.adapting.method.needs_clean:
-    twins = entry.adapt.clean == adapt.TEST
-    facts["further_pictures"] = (
-      f"{model.adapting.clean:,} of {entry.adapt.clean}"
-    )
-    facts |= {"test_twins": True} if twins else {}
-  return facts
 
 
 def _adapter(plan: Plan, label: str) -> str:

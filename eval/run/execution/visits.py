@@ -12,7 +12,6 @@ import dataclasses
 import functools
 import hashlib
 import time
-import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -149,6 +148,8 @@ class Maker:
     """
     for visit in self._visits:
       lacking = [c for c in visit.cells if c not in done]
+      if visit.stream and self._is_finished(visit.stream, done):
+        continue
       if not visit.stream:
         for label in {c.model for c in visit.cells} & adapts.keys():
           self._adapting(label).begin()
@@ -157,6 +158,10 @@ class Maker:
       elif visit.number > self._reached(visit.stream, done):
         self._go_on(visit, adapts, [] if visit.again else lacking)
     disk.remove(self._folder)
+
+  def _is_finished(self, stream: tuple[str, ...], done: set[Cell]) -> bool:
+    of_stream = [v for v in self._visits if v.stream == stream]
+    return all(cell in done for v in of_stream for cell in v.cells)
 
   def _go_on(
     self, visit: Visit, adapts: Mapping[str, Adapt], lacking: Sequence[Cell]
@@ -169,24 +174,20 @@ class Maker:
         new = adapts[label].reset == "new"
         self._adapting(label).reset(new=new)
     only = [c for c in visit.cells if c.model in visit.stream]
-    is_mixed = isinstance(visit.source, mixed.MixedSource)
-    dry = [c for c in only if c not in lacking and not is_mixed]
-    if dry:
-      self._adapt_alone(visit.source, dry)
-    if is_mixed:
+    if isinstance(visit.source, mixed.MixedSource):
       self._mix(visit.source, only, lacking)
-    elif lacking:
-      self._maker.run(visit.cells, lacking, visit.source)
-      self._maker.wait()
+    else:
+      if dry := [c for c in only if c not in lacking]:
+        self._pass(visit.source, dry, _Nowhere())
+      if lacking:
+        self._maker.run(visit.cells, lacking, visit.source)
+        self._maker.wait()
     self._keep(visit)
-
-  def _adapt_alone(self, source: inputs.Source, cells: Sequence[Cell]) -> None:
-    """Show models a set again, whose cells there are, for their states."""
-    self._pass(source, cells, _Nowhere())
 
   def _pass(
     self, source: inputs.Source, cells: Sequence[Cell], parts: Any
   ) -> None:
+    """Show models a set from its beginning, and give what they answer to parts."""
     setup = dataclasses.replace(self._setup, shown_ids=(), note=None)
     whole: parts_lib.Missing = (0, source.share), cells
     one_pass.Pass(setup, parts, [whole], cells, source).run(lambda cells: None)
@@ -260,9 +261,7 @@ class Maker:
       disk.make_folder(self._folder)
       for label in visit.stream:
         path = self._path(visit.stream, label, visit.number)
-        with disk.whole_file(path) as file, zipfile.ZipFile(file, "w") as out:
-          for name, array in self._adapting(label).save().items():
-            npz.write(out, name, np.asarray(array))
+        disk.write_bytes(path, npz.archived(self._adapting(label).save()))
       for label in visit.stream:
         disk.remove(self._path(visit.stream, label, visit.number - 1))
     self._at[visit.stream] = visit.number

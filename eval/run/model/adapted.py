@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from typing import Any
 
 import jax
@@ -19,6 +20,23 @@ from models import adaptation
 from models.adapters.onnx_graph import opened as graph
 from models.model import Model
 from robust_tfds import datasets, errors, strings
+
+_SHARE, _FROM0 = (0, 1), (0, math.inf)
+_RANGES = {
+  "alpha": _SHARE,
+  "confidence": _SHARE,
+  "d_margin": _FROM0,
+  "e_margin": _FROM0,
+  "fisher_alpha": _FROM0,
+  "learning_rate": (1e-12, 1e38),
+  "momentum": _SHARE,
+  "num_views": (1, 1024),
+  "q": (1e-6, 1),
+  "recovery": _FROM0,
+  "restored": _SHARE,
+  "rho": _FROM0,
+  "teacher_momentum": _SHARE,
+}
 
 
 def predictor(
@@ -70,12 +88,44 @@ def method_of(adapt: adapt_lib.Adapt, model: Model) -> Any:
     if name not in known:
       unknown = errors.unknown_error("hyperparameter", name, known)
       raise errors.UserError(f"config.adapt.hyperparameters: {unknown}")
+  for name, value in {**adapt.hyperparameters, **_optimizer(adapt)}.items():
+    least, most = _RANGES.get(name, (-math.inf, math.inf))
+    if isinstance(value, (int, float)) and not least <= value <= most:
+      raise errors.UserError(
+        f"config.adapt.hyperparameters: {name} is {value}, expected a number from"
+        f" {least:g} to {most:g}."
+      )
   try:
     return kind(model, **adapt.hyperparameters)
   except TypeError as e:
     raise errors.UserError(
       f"config.adapt.hyperparameters: got {adapt.hyperparameters!r}: {e}"
     ) from e
+
+
+def facts(adapt: adapt_lib.Adapt, adapter: Any) -> dict[str, Any]:
+  """Return how a model adapts, as facts of its cells.
+
+  Devices are one: sums differ in the last bit between numbers of them.
+
+  Args:
+    adapter: from `predictor`.
+  """
+  out = {**adapt.facts(), "devices": adapter.devices}
+  if chosen := getattr(adapter.method, "chosen", None):
+    moment = f" momentum {chosen.momentum:g}" if chosen.kind == "sgd" else ""
+    nesterov = " nesterov" * chosen.nesterov
+    words = f"{chosen.kind} {chosen.learning_rate:g}{moment}{nesterov}"
+    out["optimizer"] = words
+  if adapter.method.needs_clean:
+    out["further_pictures"] = f"{adapter.clean:,} of {adapt.clean}"
+    out |= {"test_twins": True} if adapt.clean == adapt_lib.TEST else {}
+  return out
+
+
+def _optimizer(adapt: adapt_lib.Adapt) -> dict[str, Any]:
+  given = adapt.hyperparameters.get("optimizer") or {}
+  return dict(given)
 
 
 def _check(
@@ -180,5 +230,5 @@ def _opened(
 
 def _ids(source: inputs.Source) -> set[str]:
   return {
-    strings.text(e["example_id"]) for e in source.metadata((source.pixels,))
+    strings.text(e["example_id"]) for e in source.metadata(source.pictures)
   }

@@ -176,7 +176,8 @@ def _own_variables(
   plan: Plan, label: str, model: Model, workdir: Workdir, host: hosts.Host
 ) -> Any:
   """Return a model's weights: given, trained, its own or from a checkpoint."""
-  if (adapt := plan.models[label].adapt) and adapt.source in plan.models:
+  adapt = plan.models[label].adapt
+  if adapt and adapt.source and adapt.source in plan.models:
     label = adapt.source  # its weights are those
   entry, model_object = plan.models[label], plan.objects.get(label)
   if model_object and model_object.variables is not None:

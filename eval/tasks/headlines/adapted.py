@@ -174,7 +174,8 @@ def curves(
   for cell in cells:
     if cell.name and cell.level == _LEVEL and cell in answers:
       by_label.setdefault(cell.model, {})[cell.condition] = answers[cell]
-  sources, out = _sources(cells), []
+  sources = _sources(cells)
+  out: list[Curve] = []
   facts = {c.model: c.model_facts for c in cells if c.model_facts}
   for label, source in sources.items():
     given, stream = by_label.get(label, {}), facts[label].adaptation or {}
@@ -198,7 +199,9 @@ def _curve(
   one_stream: bool,
 ) -> Curve:
   """Return one after the other, or their mean, in parts of the stream."""
-  errors, x, names, before = [], [], [], 0
+  errors: list[list[float]] = []
+  x: list[list[float]] = []
+  names, before = [], 0
   for condition, position, wrong in parts:
     along = wrong[np.argsort(position)] if position is not None else wrong
     cuts = np.array_split(along, min(_BINS, len(along)))

@@ -34,6 +34,8 @@ class _Weights(nnx.Module):
 class _Network(nnx.Module):
   """Norms, and the graph's other weights."""
 
+  rest: _Weights
+
 
 @dataclasses.dataclass(frozen=True)
 class Opened(Model):
