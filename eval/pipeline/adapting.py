@@ -117,10 +117,12 @@ class AdaptingPredictor:
 
   def restore(self, arrays: Arrays) -> None:
     """Go on with a state of `save`."""
-    leaves = [arrays[f"{i}"] for i in range(len(arrays) - 1)]
-    moving = jax.tree.unflatten(jax.tree.structure(self._first), leaves)
+    first, structure = jax.tree.flatten(self._first)
+    # Files have no arrays without dimensions.
+    leaves = [arrays[f"{i}"].reshape(x.shape) for i, x in enumerate(first)]
+    moving = jax.tree.unflatten(structure, leaves)
     moving = jax.device_put(moving, self._everywhere)
-    self._states[""] = moving, int(arrays["batches"])
+    self._states[""] = moving, int(arrays["batches"].item())
 
   def __call__(
     self,
