@@ -6,12 +6,16 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
+import numpy as np
+
 import models
 from eval.run import spec as spec_lib
 from eval.run.model import timm_networks, training_data
 from eval.tasks import base
 from models.convert import known, match, preprocessing, sources
 from models.model import Model, NetworkModel
+from models.zero_shot import texts as texts_lib
+from models.zero_shot import tower
 from robust_tfds import errors, missing
 
 OfFunction = Callable[..., Model]
@@ -39,12 +43,15 @@ class Definition:
   Attributes:
     model: with the spec that the run prepares its pictures by: its own, then
       what the checkpoint's source says, then what the config says.
-    checkpoint: its weights from a file; None where it has none.
+    checkpoint: its weights from a file; None where it has none. Of a model with
+      prompts the classes' embeddings in it are zeros.
+    head: what makes the embeddings of a model with prompts.
     notes: what a run prints of it: its route, and who said its preprocessing.
   """
 
   model: Model
   checkpoint: match.Loaded | None = None
+  head: texts_lib.Head | None = None
   notes: tuple[str, ...] = ()
 
 
@@ -56,6 +63,7 @@ def define(
   lacks: list[missing.Lack] | None = None,
   *,
   fetch: bool = True,
+  texts: Mapping[str, texts_lib.Texts] | None = None,
 ) -> dict[str, Definition]:
   """Return label -> definition.
 
@@ -66,6 +74,7 @@ def define(
     of_function: makes a model of a plain function; None: it is refused.
     lacks: gets the checkpoints that are not there; None: they are refused.
     fetch: download checkpoints; else their models go without.
+    texts: label -> the texts of the classes, of models with prompts.
 
   Raises:
     UserError: an unknown name or dtype, a model of another kind, settings that
@@ -74,7 +83,14 @@ def define(
   """
   return {
     label: _define(
-      label, entry, objects.get(label), kind, of_function, lacks, fetch
+      label,
+      entry,
+      objects.get(label),
+      kind,
+      of_function,
+      lacks,
+      fetch,
+      (texts or {}).get(label),
     )
     for label, entry in entries.items()
   }
@@ -88,16 +104,21 @@ def _define(
   of_function: OfFunction | None,
   lacks: list[missing.Lack] | None,
   fetch: bool,
+  texts: texts_lib.Texts | None,
 ) -> Definition:
   _check_sides(label, entry, kind)
   stated = entry
   entry = entry if model_object else training_data.as_trained(entry)
   of_timm = functools.partial(_timm_network, label, entry, lacks, fetch)
+  if texts:
+    entry = _with_classes(label, entry, model_object, len(texts.names))
   model = _model(label, entry, model_object, kind, of_function, of_timm)
+  if texts and model_object:
+    model = model.with_fields({"num_classes": len(texts.names)})
   notes = [model.route] if model.route else []
   if entry.name != stated.name:
     notes.append(f"{entry.name}: as {entry.checkpoint} was trained")
-  checkpoint = None
+  checkpoint = head = None
   if entry.name.startswith(timm_networks.START):
     pass  # it has its weights
   elif entry.checkpoint and not fetch and sources.is_fetched(entry.checkpoint):
@@ -107,14 +128,17 @@ def _define(
     )
   elif entry.checkpoint:
     with missing.collected(lacks):
-      checkpoint = _checkpoint(label, entry, model)
+      head = _head(label, entry, texts) if texts else None
+      checkpoint = _checkpoint(label, entry, model, head)
   if checkpoint:
     if checkpoint.declared.fields and _is_as_published(model):
       model = model.with_fields(checkpoint.declared.fields)
       notes.append(_words(checkpoint))
     notes += checkpoint.notes
+  said = head or texts
+  notes += said.notes if said else ()
   model = _set_fields(label, entry, model)
-  return Definition(model, checkpoint, tuple(notes))
+  return Definition(model, checkpoint, head, tuple(notes))
 
 
 def _set_fields(label: str, entry: spec_lib.Model, model: Model) -> Model:
@@ -199,8 +223,47 @@ def _num_classes(label: str, entry: spec_lib.Model) -> int | None:
   return stated or in_spec
 
 
+def _with_classes(
+  label: str,
+  entry: spec_lib.Model,
+  model_object: ModelObject | None,
+  count: int,
+) -> spec_lib.Model:
+  """Return the entry of a model with prompts, with its number of classes.
+
+  Raises:
+    UserError: another number is stated, the model has no text tower, or weights
+      are given as variables.
+  """
+  tower.check(entry.name)
+  if _num_classes(label, entry) not in (None, count):
+    raise errors.UserError(
+      f"Model {label}: num_classes is stated, and with prompts it is that of the"
+      f" data set, {count}. Leave it out."
+    )
+  if model_object and model_object.variables is not None:
+    raise errors.UserError(
+      f"Model {label}: prompts are read by the text tower in a checkpoint: set"
+      " checkpoint= in place of variables=."
+    )
+  return entry.model_copy(update={"num_classes": count})
+
+
+def _head(
+  label: str, entry: spec_lib.Model, texts: texts_lib.Texts
+) -> texts_lib.Head:
+  """Return the head of a model with prompts; a missing file is a lack."""
+  try:
+    return texts_lib.head(entry.name, entry.checkpoint or "", texts)
+  except FileNotFoundError as e:
+    raise missing_weights_error(label, entry, str(e)) from e
+
+
 def _checkpoint(
-  label: str, entry: spec_lib.Model, model: Model
+  label: str,
+  entry: spec_lib.Model,
+  model: Model,
+  head: texts_lib.Head | None = None,
 ) -> match.Loaded:
   """Return the weights of a model of the catalogue.
 
@@ -215,6 +278,7 @@ def _checkpoint(
       num_classes=model.spec.num_classes,
       input_px=_side(model, entry.spec),
       weights=entry.spec.get("weights") or "",
+      head=head and {"text": np.zeros(head.shape, np.float32)},
     )
   except FileNotFoundError as e:
     raise missing_weights_error(label, entry, str(e)) from e

@@ -18,7 +18,13 @@ from eval.pipeline import (
   relabel,
 )
 from eval.run import data as data_lib
-from eval.run.model import output_classes, own_models, probe, train_mode
+from eval.run.model import (
+  output_classes,
+  own_models,
+  probe,
+  train_mode,
+  zero_shot,
+)
 from eval.run.plan import Plan, check_classes
 from models import weights_file
 from models.last_layer import LastLayer
@@ -72,7 +78,10 @@ def load(
   entry, model = plan.models[label], plan.model(label)
   check_classes(plan, label, model.spec, clean.builder)
   variables = variables_of(plan, label, clean, workdir, host)
-  weights = weights_file.sha256(variables)
+  head = plan.definitions[label].head
+  # Embeddings follow from the text tower, and differ a little between devices.
+  read = {**variables, "text": head.tower.variables} if head else variables
+  weights = weights_file.sha256(read)
   outputs = plan.outputs.get(label)
   own: own_models.OwnModel | None = None
   answers: Mapping[str, np.ndarray] = {}
@@ -175,9 +184,14 @@ def _own_variables(
     )
   if plan.own(label):
     return own_models.variables(label, model, jax.random.key(plan.seed))
-  checkpoint = plan.definitions[label].checkpoint
-  assert checkpoint is not None  # plans have no model without weights
-  return checkpoint.variables
+  definition = plan.definitions[label]
+  assert (
+    definition.checkpoint is not None
+  )  # plans have no model without weights
+  variables = definition.checkpoint.variables
+  if definition.head:
+    return {**variables, "text": zero_shot.embeddings(definition.head)}
+  return variables
 
 
 def _source(name: str, model: Model) -> dict[str, str]:
