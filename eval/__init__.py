@@ -102,8 +102,8 @@ def evaluate(
       `openai80`, `openai80-clean` (without prompts that name a corruption),
       `openai7`, `single`, a file of templates, or templates with one `{}`.
     class_names: words for the set's classes in prompts: `{class: words}`, or a
-      file with `class<TAB>words` a line; of ImageNet's classes 1,000 lines. None:
-      the set's own names, of ImageNet's classes open_clip_torch's curated ones.
+      file with `class<TAB>words` a line. None: the set's own names, of ImageNet's
+      classes open_clip_torch's curated ones.
     outputs: what a classifier answers with: `logits`, `probabilities`, or `auto`:
       as its spec says, of a plain function what its answers to a probe are.
     allow_random: take models that draw; what they answer must depend on the

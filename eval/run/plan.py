@@ -274,6 +274,12 @@ def _texts(
 ) -> dict[str, texts_lib.Texts]:
   """Return label -> the texts of the classes, of models with prompts."""
   prompted = {k: e for k, e in config.entries.items() if e.prompts}
+  for entry in config.entries.values():
+    if entry.class_names and not entry.prompts:
+      raise errors.UserError(
+        f"{entry.key}: class_names are words for prompts. Set prompts, or leave it"
+        " out; what outputs stand for is classes."
+      )
   if not prompted:
     return {}
   if task.setting.data.get("label_space"):

@@ -1,16 +1,14 @@
 """Make the head of a CLIP model from prompts and class names, by its text tower.
 
   robust-tfds text clip_vit_b_32 CHECKPOINT --classes=imagenet --out=head.npz
-  robust-tfds text openclip_vit_l_14 hf:laion/CLIP-ViT-L-14-laion2B-s32B-b82K \
-      --classes=pets.txt --prompts='a photo of a {}, a type of pet.' --out=pets.npz
+  robust-tfds text openclip_vit_l_14 CHECKPOINT --classes=pets.txt \
+      --prompts='a photo of a {}, a type of pet.' --out=pets.npz
 
-The arguments are NAME CHECKPOINT: NAME is a model of CLIP's families, CHECKPOINT
-the file of both towers, as `models.convert.load` takes it. `--classes` is
-`imagenet` (open_clip_torch's curated 1,000 names) or a file with a line a class.
-The command writes OUT, whose array `text` holds one embedding of length 1 a class,
-OUT.sha256, and OUT.report.json: the checkpoint, and the sha256 of names and prompts.
-`robust-tfds convert NAME CHECKPOINT FILE --head=OUT` joins it with the vision tower.
-A run needs none of it: `evaluate(NAME, data, checkpoint=..., prompts="openai80")`.
+The arguments are NAME CHECKPOINT: a model of CLIP's families, and the file of both
+towers, as `models.convert.load` takes it. OUT has an array `text`, one embedding of
+length 1 a class; OUT.report.json has the sha256 of names and prompts. `robust-tfds
+convert NAME CHECKPOINT FILE --head=OUT` joins it with the vision tower. A run needs
+none of it: `evaluate(NAME, data, checkpoint=..., prompts="openai80")`.
 """
 
 import json
@@ -21,13 +19,14 @@ from absl import app, flags
 from robust_tfds import command, reading
 from robust_tfds.storage import paths
 
-_IMAGENET = "imagenet"
-
 
 def define_flags() -> None:
   """Define the command's flags."""
   flags.DEFINE_string(
-    "classes", None, "`imagenet`, or a file with a line a class.", required=True
+    "classes",
+    None,
+    "A file with a line a class, or `imagenet`: open_clip_torch's curated names.",
+    required=True,
   )
   flags.DEFINE_string(
     "prompts",
@@ -47,26 +46,24 @@ def main(argv: Sequence[str]) -> None:
   if len(argv) != 3:
     raise app.UsageError("Name a model and a file: NAME CHECKPOINT.")
   settings, name = flags.FLAGS, argv[1]
-  if settings.classes == _IMAGENET:
+  published = settings.classes == "imagenet"
+  if published:
     names, whose = prompts.imagenet()
-    notes = [f"class names: {whose}'s of ImageNet"]
   else:
-    names = tuple(reading.line_list(paths.parse(settings.classes, "--classes")))
-    notes = []
-  texts = texts_lib.make(
-    names, settings.prompts, notes, known=settings.classes == _IMAGENET
-  )
+    file = paths.parse(settings.classes, "--classes")
+    names, whose = tuple(reading.line_list(file)), f"{file}'s"
+  texts = texts_lib.make(names, settings.prompts, whose, published=published)
   located = sources.locate(argv[2])
   head = texts_lib.head(name, located, texts)
-  print("\n".join(f"{name}: {note}" for note in head.notes))
-  out = paths.parse(settings.out)
+  for note in head.notes:
+    print(f"{name}: {note}")
+  out = paths.parse(settings.out, "--out")
   digest = report.write_npz({"text": head.embeddings()}, out)
   facts = {"model": name, "checkpoint_source": located.name, **head.facts}
   out.with_name(f"{out.name}.report.json").write_text(
     json.dumps(facts, indent=2) + "\n", "utf-8"
   )
-  count, width = head.shape
-  print(f"{out}: text [{count}, {width}], sha256 {digest[:12]}")
+  print(f"{out}: text {list(head.placeholder.shape)}, sha256 {digest[:12]}")
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
 """The texts of a zero-shot classifier: every class's name in every template.
 
 A class's embedding is the mean of its texts' embeddings, each of length 1, made
-length 1 again (Radford et al. 2021, section 3.1.4; openai/CLIP,
-Prompt_Engineering_for_ImageNet.ipynb).
+length 1 again (openai/CLIP, Prompt_Engineering_for_ImageNet.ipynb).
 """
 
+import collections
 import dataclasses
 import hashlib
+import os
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from models.convert import match, sources
 from models.zero_shot import prompts, tokenizer, tower
 from robust_tfds import errors
 
-_SHOWN = 3  # names that a sentence lists
+_SHOWN = 3  # templates that a sentence lists
 
 
 @dataclasses.dataclass(frozen=True)
@@ -31,12 +31,7 @@ class Texts:
 
   names: tuple[str, ...]
   templates: tuple[str, ...]
-  notes: tuple[str, ...] = ()
-
-  @property
-  def all(self) -> list[str]:
-    """Every text: all of the first class, then of the next."""
-    return [t.replace("{}", n) for n in self.names for t in self.templates]
+  notes: tuple[str, ...]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -45,7 +40,7 @@ class Head:
 
   Attributes:
     texts: what the ids are of.
-    ids: int32 `[classes * templates, 77]`.
+    ids: int32 `[classes * templates, 77]`, all of the first class first.
     tower: the text tower with its weights.
     notes: what a run prints of it, in sentences.
   """
@@ -56,7 +51,7 @@ class Head:
   notes: tuple[str, ...]
 
   @property
-  def facts(self) -> dict[str, Any]:
+  def facts(self) -> dict[str, str]:
     """What the embeddings depend on besides weights: counts and sha256."""
     texts = self.texts
     return {
@@ -66,10 +61,10 @@ class Head:
     }
 
   @property
-  def shape(self) -> tuple[int, int]:
-    """Number of classes, and width of an embedding."""
+  def placeholder(self) -> np.ndarray:
+    """Zeros in place of the embeddings, which are no answer to anything."""
     width = self.tower.model.variant.options["embedding"]
-    return len(self.texts.names), width
+    return np.zeros((len(self.texts.names), width), np.float32)
 
   def embeddings(self) -> np.ndarray:
     """Compute the classes' embeddings: float32 `[classes, n]`, of length 1."""
@@ -82,18 +77,18 @@ class Head:
 def make(
   names: Sequence[str],
   stated: str | Sequence[str],
-  notes: Sequence[str] = (),
+  whose: str,
   *,
-  known: bool = False,
+  published: bool = False,
 ) -> Texts:
   """Return the texts of classes.
 
   Args:
     names: of the classes, in label order.
     stated: the templates, see `prompts.templates`.
-    notes: what is to be printed of the names.
-    known: whether names that two classes share were published so: they are said,
-      and not refused.
+    whose: whose names these are, in words.
+    published: whether names that two classes share were published so: they are
+      said, and not refused.
 
   Raises:
     UserError: a name is missing, or of two classes; see `prompts.templates`.
@@ -102,31 +97,30 @@ def make(
   for label, name in enumerate(names):
     if not name.strip():
       raise errors.UserError(
-        f"class_names: class {label} has no name (of {len(names)} classes)."
-        " Write one for each: the prompts are made of them."
+        f"class_names: class {label} of {len(names)} has no name. Write one for"
+        " each: the prompts are made of them."
       )
-  twice = sorted({n for n in names if names.count(n) > 1})
-  if twice and not known:
+  counts = collections.Counter(names)
+  twice = sorted(name for name, count in counts.items() if count > 1)
+  if twice and not published:
     raise errors.UserError(
-      f"class_names: {twice[0]!r} is the name of {names.count(twice[0])} classes"
+      f"class_names: {twice[0]!r} is the name of {counts[twice[0]]} classes"
       f" ({len(twice)} such names), whose prompts would be the same. Give each a"
-      " name of its own: class_names=."
+      " name of its own."
     )
-  said = [*notes, _corruptions(templates, stated)]
+  notes = [f"class names: {whose}", _corruptions(templates, stated)]
   if twice:
-    said.append(
+    notes.append(
       f"{', '.join(twice)}: the name of two classes each, of which the first is"
       " answered"
     )
-  return Texts(tuple(names), templates, tuple(said))
+  return Texts(tuple(names), templates, tuple(notes))
 
 
 def _corruptions(templates: Sequence[str], stated: str | Sequence[str]) -> str:
   """Return how many templates there are, and how many name a corruption."""
   named = [t for t in templates if prompts.names_corruption(t)]
-  text = (
-    f"{len(templates)} prompts a class, of which {len(named)} name a corruption"
-  )
+  text = f"{len(templates)} prompts a class, {len(named)} name a corruption"
   if not named:
     return text
   listed = ", ".join(f"{t!r}" for t in named[:_SHOWN])
@@ -136,7 +130,9 @@ def _corruptions(templates: Sequence[str], stated: str | Sequence[str]) -> str:
   return f"{text} ({listed}{more}){remedy}"
 
 
-def head(name: str, checkpoint: str | sources.Located, texts: Texts) -> Head:
+def head(
+  name: str, checkpoint: str | os.PathLike[str] | sources.Located, texts: Texts
+) -> Head:
   """Return the head of a CLIP model, not yet computed.
 
   Args:
@@ -150,20 +146,19 @@ def head(name: str, checkpoint: str | sources.Located, texts: Texts) -> Head:
   located = sources.locate(checkpoint)
   loaded = tower.load(name, located)
   read = tokenizer.find(located.path)
-  if read.size != loaded.model.spec.num_classes:
+  size = loaded.model.spec.num_classes
+  if read.size != size:
     raise errors.UserError(
       f"{read.origin}: this tokenizer has {read.size:,} ids, and the text tower of"
-      f" {located.name} has {loaded.model.spec.num_classes:,}. Put the tower's own"
-      f" vocabulary beside the checkpoint ({tokenizer.MERGES_FILE})."
+      f" {located.name} has {size:,}. Put the tower's own vocabulary beside the"
+      " checkpoint: merges.txt."
     )
-  ids, cut = read(texts.all)
-  notes = list(texts.notes)
-  if cut:
-    notes.append(
-      f"{cut:,} of {len(ids):,} prompts are longer than {tokenizer.CONTEXT} ids,"
-      " and cut"
-    )
-  return Head(texts, ids, loaded, tuple(notes))
+  listed = [t.replace("{}", n) for n in texts.names for t in texts.templates]
+  ids, cut = read(listed)
+  words = (
+    f"{cut:,} of {len(ids):,} prompts have over {tokenizer.CONTEXT} ids: cut"
+  )
+  return Head(texts, ids, loaded, (*texts.notes, *[words] * (cut > 0)))
 
 
 def _sha256(lines: Sequence[str]) -> str:

@@ -2,12 +2,12 @@
 
 A text is cleaned as openai/CLIP's `simple_tokenizer.py` does it: broken characters
 are mended (ftfy), HTML's entities resolved, runs of blanks made one, letters made
-small. Runs of letters, single digits, runs of other characters and the endings
-after an apostrophe are its words. A word's bytes are merged pair by pair, the
-earliest merge of the vocabulary first.
+small. Its words are runs of letters, single digits, runs of other characters, and
+endings after an apostrophe. A word's bytes are merged pair by pair, the earliest
+merge of the vocabulary first.
 
-The vocabulary is a list of merges that is not shipped here. It is looked for
-beside the checkpoint, then in installed packages, of which nothing is imported.
+The vocabulary, a list of merges, is not shipped here. It is looked for beside the
+checkpoint, then in installed packages, of which nothing is imported.
 """
 
 import functools
@@ -26,20 +26,19 @@ from etils import epath
 from robust_tfds import errors, reading
 
 CONTEXT = 77  # ids of a text: openai/CLIP clip.py, `tokenize`
-# Merges that are used of OpenAI's list: simple_tokenizer.py, 49152-256-2.
+EXTRA = "zero_shot"
+# Merges of OpenAI's list that are used: simple_tokenizer.py, 49152-256-2.
 _MERGES = 48_894
 _START, _END = "<start_of_text>", "<end_of_text>"
 _LAST = "</w>"  # marks the last symbol of a word
-MERGES_FILE = "merges.txt"  # transformers'
 _FILES = (
   "bpe_simple_vocab_16e6.txt.gz",
   "bpe_simple_vocab_16e6.txt",
-  MERGES_FILE,
+  "merges.txt",  # transformers'
 )
 _PACKAGES = ("open_clip", "clip")  # that bring the first of them
-EXTRA = "zero_shot"
-# Before all else at its place; then runs of kinds of characters (`_kinds`).
-_FIXED = re.compile(rf"{_START}|{_END}|'s|'t|'re|'ve|'m|'ll|'d", re.IGNORECASE)
+# Before all else at its place; then runs of kinds of characters (`_kind`).
+_FIXED = re.compile(rf"{_START}|{_END}|'(?:[stmd]|re|ve|ll)", re.IGNORECASE)
 _RUNS = re.compile("L+|N|o+| +")
 
 
@@ -90,6 +89,7 @@ class Tokenizer:
     return rows, cut
 
   def _encode(self, text: str) -> Iterator[int]:
+    """Yield the ids of a text without its start and end."""
     for word in _words(_cleaned(text)):
       if word not in self._known:
         self._known[word] = [self._ids[s] for s in self._merged(word)]
@@ -102,28 +102,26 @@ class Tokenizer:
     symbols = [_symbols()[byte] for byte in word.encode()]
     symbols[-1] += _LAST
     while len(symbols) > 1:
-      ranks = [
-        self._ranks.get(pair, len(self._ranks))
-        for pair in itertools.pairwise(symbols)
-      ]
-      least = min(ranks)
-      if least == len(self._ranks):
+      pair = min(itertools.pairwise(symbols), key=self._rank)
+      if pair not in self._ranks:
         break
-      first, second = symbols[ranks.index(least) : ranks.index(least) + 2]
-      symbols = _join(symbols, first, second)
+      symbols = _join(symbols, *pair)
     return symbols
+
+  def _rank(self, pair: tuple[str, str]) -> int:
+    return self._ranks.get(pair, len(self._ranks))
 
 
 def _join(symbols: Sequence[str], first: str, second: str) -> list[str]:
   """Return symbols with every such pair as one, from the left."""
   out: list[str] = []
-  fresh = False  # whether the last one may be the first of a pair
+  joined = True  # whether the last one cannot be the first of a pair
   for symbol in symbols:
-    if fresh and symbol == second and out[-1] == first:
-      out[-1], fresh = first + second, False
+    joined = not joined and (out[-1], symbol) == (first, second)
+    if joined:
+      out[-1] += symbol
     else:
       out.append(symbol)
-      fresh = True
   return out
 
 
@@ -141,14 +139,14 @@ def _symbols() -> dict[int, str]:
 
 
 def _cleaned(text: str) -> str:
+  """Return a text as its words are made of."""
   # Of other texts ftfy changes nothing.
   if not (text.isascii() and text.isprintable() and "&" not in text):
     try:
       import ftfy
     except ImportError as e:
-      raise errors.missing_package_error(
-        "ftfy", EXTRA, f"The text {text[:60]!r}"
-      ) from e
+      what = f"The text {text[:60]!r}"
+      raise errors.missing_package_error("ftfy", EXTRA, what) from e
     text = ftfy.fix_text(text)
   text = html.unescape(html.unescape(text))
   return " ".join(text.split()).lower()
@@ -176,37 +174,36 @@ def find(checkpoint: str | os.PathLike[str]) -> Tokenizer:
   """Return the tokenizer of the vocabulary beside a checkpoint, or installed.
 
   Raises:
-    UserError: there is none; says what to install or to put there.
+    UserError: there is none (says what to install or to put there), or it is no
+      list of merges.
   """
   place = epath.Path(checkpoint)
   folder = place if place.is_dir() else place.parent
-  for name in _FILES:
-    if (folder / name).exists():
-      return read(folder / name)
-  for package in _PACKAGES:
-    spec = importlib.util.find_spec(package)
-    for installed in (spec and spec.submodule_search_locations) or ():
-      file = pathlib.Path(installed) / _FILES[0]
-      if file.exists():
-        return _installed(file)
+  beside = [folder / name for name in _FILES if (folder / name).exists()]
+  for file in [
+    *beside,
+    *filter(None, (installed(p, _FILES[0]) for p in _PACKAGES)),
+  ]:
+    lines = reading.text_file(file, packed=True).split("\n")
+    merges = lines[1 : _MERGES + 1]  # below a header
+    return Tokenizer([line for line in merges if line.strip()], str(file))
   raise errors.UserError(
     f"{folder}: no vocabulary of CLIP's tokenizer lies there"
-    f" ({', '.join(_FILES)}), and no installed package has it: pip install"
-    f" 'robust_tfds[{EXTRA}]', or pip install --no-deps open_clip_torch (2 MB,"
-    " whose files alone are read), or put one of these files there."
+    f" ({', '.join(_FILES)}), and no installed package has it: {GET}, or put one"
+    " of these files there."
   )
 
 
-@functools.cache
-def _installed(file: pathlib.Path) -> Tokenizer:
-  return read(file)
+def installed(package: str, name: str) -> pathlib.Path | None:
+  """Return a file of an installed package, which is not imported, or None."""
+  spec = importlib.util.find_spec(package)
+  folders = (spec and spec.submodule_search_locations) or ()
+  files = (pathlib.Path(folder) / name for folder in folders)
+  return next((file for file in files if file.exists()), None)
 
 
-def read(file: str | os.PathLike[str]) -> Tokenizer:
-  """Return the tokenizer of a list of merges, whose first line is a header.
-
-  Raises:
-    UserError: it is no text, or no list of merges.
-  """
-  lines = reading.text_file(file, packed=True).split("\n")[1 : _MERGES + 1]
-  return Tokenizer([line for line in lines if line.strip()], str(file))
+# What to do where `open_clip_torch` is not installed.
+GET = (
+  f"pip install 'robust_tfds[{EXTRA}]', or pip install --no-deps open_clip_torch"
+  " (2 MB, whose files alone are read)"
+)

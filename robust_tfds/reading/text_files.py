@@ -129,7 +129,7 @@ def text_file(
   Args:
     path: of the file.
     limit: in bytes, one of `limits`.
-    packed: whether it may be one of gzip's, of a text of at most `limit`.
+    packed: whether it may be a gzip file.
 
   Raises:
     UserError: see `file_bytes` and `decode`; a gzip file is damaged.
@@ -146,10 +146,10 @@ def _unpacked(data: bytes, limit: int, source: str) -> bytes:
   try:
     out = unpacker.decompress(data, limits.allowed(limit) + 1)
   except zlib.error as e:
-    raise errors.UserError(f"{source}: damaged gzip file: {e}.") from e
+    raise errors.UserError(f"{source}: a damaged gzip file: {e}.") from e
   limits.check(len(out), limit, source, "bytes")
   if not unpacker.eof:
-    raise errors.UserError(f"{source}: this gzip file is truncated.")
+    raise errors.UserError(f"{source}: a gzip file that is truncated.")
   return out
 
 

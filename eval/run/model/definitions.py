@@ -6,13 +6,12 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import numpy as np
-
 import models
 from eval.run import spec as spec_lib
 from eval.run.model import timm_networks, training_data
 from eval.tasks import base
 from models.convert import known, match, preprocessing, sources
+from models.convert.sidecar import network
 from models.model import Model, NetworkModel
 from models.zero_shot import texts as texts_lib
 from models.zero_shot import tower
@@ -45,14 +44,14 @@ class Definition:
       what the checkpoint's source says, then what the config says.
     checkpoint: its weights from a file; None where it has none. Of a model with
       prompts the classes' embeddings in it are zeros.
-    head: what makes the embeddings of a model with prompts.
     notes: what a run prints of it: its route, and who said its preprocessing.
+    head: what makes the embeddings of a model with prompts.
   """
 
   model: Model
   checkpoint: match.Loaded | None = None
-  head: texts_lib.Head | None = None
   notes: tuple[str, ...] = ()
+  head: texts_lib.Head | None = None
 
 
 def define(
@@ -111,9 +110,15 @@ def _define(
   entry = entry if model_object else training_data.as_trained(entry)
   of_timm = functools.partial(_timm_network, label, entry, lacks, fetch)
   if texts:
-    entry = _with_classes(label, entry, model_object, len(texts.names))
+    tower.check(entry.name)
+    entry = entry.model_copy(update={"num_classes": len(texts.names)})
   model = _model(label, entry, model_object, kind, of_function, of_timm)
-  if texts and model_object:
+  if texts and model_object:  # of others the name says it
+    if model_object.variables is not None:
+      raise errors.UserError(
+        f"Model {label}: prompts are read by the text tower in a checkpoint: set"
+        " checkpoint= in place of variables=."
+      )
     model = model.with_fields({"num_classes": len(texts.names)})
   notes = [model.route] if model.route else []
   if entry.name != stated.name:
@@ -128,8 +133,7 @@ def _define(
     )
   elif entry.checkpoint:
     with missing.collected(lacks):
-      head = _head(label, entry, texts) if texts else None
-      checkpoint = _checkpoint(label, entry, model, head)
+      checkpoint, head = _checkpoint(label, entry, model, texts)
   if checkpoint:
     if checkpoint.declared.fields and _is_as_published(model):
       model = model.with_fields(checkpoint.declared.fields)
@@ -138,7 +142,7 @@ def _define(
   said = head or texts
   notes += said.notes if said else ()
   model = _set_fields(label, entry, model)
-  return Definition(model, checkpoint, head, tuple(notes))
+  return Definition(model, checkpoint, tuple(notes), head)
 
 
 def _set_fields(label: str, entry: spec_lib.Model, model: Model) -> Model:
@@ -223,69 +227,51 @@ def _num_classes(label: str, entry: spec_lib.Model) -> int | None:
   return stated or in_spec
 
 
-def _with_classes(
-  label: str,
-  entry: spec_lib.Model,
-  model_object: ModelObject | None,
-  count: int,
-) -> spec_lib.Model:
-  """Return the entry of a model with prompts, with its number of classes.
-
-  Raises:
-    UserError: another number is stated, the model has no text tower, or weights
-      are given as variables.
-  """
-  tower.check(entry.name)
-  if _num_classes(label, entry) not in (None, count):
-    raise errors.UserError(
-      f"Model {label}: num_classes is stated, and with prompts it is that of the"
-      f" data set, {count}. Leave it out."
-    )
-  if model_object and model_object.variables is not None:
-    raise errors.UserError(
-      f"Model {label}: prompts are read by the text tower in a checkpoint: set"
-      " checkpoint= in place of variables=."
-    )
-  return entry.model_copy(update={"num_classes": count})
-
-
-def _head(
-  label: str, entry: spec_lib.Model, texts: texts_lib.Texts
-) -> texts_lib.Head:
-  """Return the head of a model with prompts; a missing file is a lack."""
-  try:
-    return texts_lib.head(entry.name, entry.checkpoint or "", texts)
-  except FileNotFoundError as e:
-    raise missing_weights_error(label, entry, str(e)) from e
-
-
 def _checkpoint(
   label: str,
   entry: spec_lib.Model,
   model: Model,
-  head: texts_lib.Head | None = None,
-) -> match.Loaded:
-  """Return the weights of a model of the catalogue.
+  texts: texts_lib.Texts | None,
+) -> tuple[match.Loaded, texts_lib.Head | None]:
+  """Return the weights of a model of the catalogue, and what embeds its texts.
 
   Raises:
     UserError: see `define`.
   """
   assert entry.checkpoint  # who calls this asked
   try:
+    located = sources.locate(entry.checkpoint)
+    head = texts_lib.head(entry.name, located, texts) if texts else None
     loaded = match.load(
       entry.name,
-      entry.checkpoint,
+      located,
       num_classes=model.spec.num_classes,
       input_px=_side(model, entry.spec),
       weights=entry.spec.get("weights") or "",
-      head=head and {"text": np.zeros(head.shape, np.float32)},
+      head={"text": head.placeholder} if head else None,
     )
   except FileNotFoundError as e:
     raise missing_weights_error(label, entry, str(e)) from e
   stated = set(entry.spec) & {"weights", *preprocessing.FIELDS}
   if loaded.declared.doubt and not stated and _is_as_published(model):
-    raise errors.UserError(f"Model {label}: {loaded.declared.doubt}")
-  return loaded
+    said = located.declared()
+    other = network.differs(loaded.model, said.network)
+    if not head or other or said.fields or said.doubt:
+      raise errors.UserError(f"Model {label}: {loaded.declared.doubt}")
+    loaded = dataclasses.replace(
+      loaded, notes=(*loaded.notes, _activation(loaded))
+    )
+  return loaded, head
+
+
+def _activation(loaded: match.Loaded) -> str:
+  """Return which activation a CLIP model takes on its name's word alone."""
+  quick = loaded.model.variant.options["quick"]
+  return (
+    f"{'QuickGELU' if quick else 'GELU'}, as {loaded.model.name} says; nothing in or"
+    " beside the checkpoint does. OpenAI's weights (and OpenCLIP's -quickgelu) are"
+    " of clip_..., OpenCLIP's others of openclip_...: the wrong one costs points"
+  )
 
 
 def missing_weights_error(

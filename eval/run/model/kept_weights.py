@@ -49,7 +49,7 @@ def load_or_train(
   variables = trained.load_or_train(model, recipe, folder, data_dir=data_dir)
   if new:
     sha256 = weights_file.sha256(variables)
-    keep(place / f"{stem}-{sha256}.npz", variables)
+    _keep(place / f"{stem}-{sha256}.npz", variables)
   return variables
 
 
@@ -79,17 +79,7 @@ def _take(
     progress.say(f"{model.name} was trained by an earlier run: {file}")
 
 
-def read(file: pathlib.Path) -> Any:
-  """Return kept weights; damaged ones are removed, and None is returned."""
-  try:
-    return weights_file.read(epath.Path(file), file.stem.rpartition("-")[2])
-  except errors.UserError as e:
-    progress.say(f"{e} They are removed, and made anew.")
-    file.unlink(missing_ok=True)
-    return None
-
-
-def keep(file: pathlib.Path, variables: Any) -> None:
+def _keep(file: pathlib.Path, variables: Any) -> None:
   """Write weights, if that folder has room; the oldest go."""
   with contextlib.suppress(disk.DiskError, OSError):
     weights_file.write(epath.Path(file), variables)

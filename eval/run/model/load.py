@@ -18,13 +18,8 @@ from eval.pipeline import (
   relabel,
 )
 from eval.run import data as data_lib
-from eval.run.model import (
-  output_classes,
-  own_models,
-  probe,
-  train_mode,
-  zero_shot,
-)
+from eval.run.execution import progress
+from eval.run.model import output_classes, own_models, probe, train_mode
 from eval.run.plan import Plan, check_classes
 from models import weights_file
 from models.last_layer import LastLayer
@@ -189,9 +184,10 @@ def _own_variables(
     definition.checkpoint is not None
   )  # plans have no model without weights
   variables = definition.checkpoint.variables
-  if definition.head:
-    return {**variables, "text": zero_shot.embeddings(definition.head)}
-  return variables
+  if definition.head is None:
+    return variables
+  progress.say(f"{label}: embedding {len(definition.head.ids):,} prompts")
+  return {**variables, "text": definition.head.embeddings()}
 
 
 def _source(name: str, model: Model) -> dict[str, str]:

@@ -12,7 +12,7 @@ from safetensors import numpy as safetensors
 from models import variables as variables_lib
 from models.classification import clip
 from models.convert import match
-from models.spec import Spec, Variant
+from models.spec import Variant
 from models.zero_shot import tower
 from robust_tfds import models
 from tests.models import drawn
@@ -43,9 +43,7 @@ def arrays(name: str = "clip_vit_b_32") -> dict[str, np.ndarray]:
   vision = _torch(models.get(name), ("text",))
   out = names.arrays(vision, "openai clip")
   out["visual.proj"] = out.pop("visual.proj.weight").T
-  model = tower.TextTower(
-    name, Spec(num_classes=IDS), tower._variant(name), tower.FAMILY
-  )
+  model = tower.model(name, IDS)
   out |= names.arrays(_torch(model, ()), "openai text")
   out["text_projection"] = out["text_projection"].T
   return out
