@@ -1,4 +1,4 @@
-"""Natural sets, as rows of data: shifts of ImageNet's classes that nobody computed.
+"""Natural sets as rows of data: shifts of ImageNet's classes found in real pictures.
 
 Where a row names a set of TFDS it is read through TFDS's own builder; a set of
 several configs is called `imagenet_v2/topimages`, its first one `imagenet_v2`.
@@ -21,16 +21,16 @@ class Row(NamedTuple):
 
   Attributes:
     name: as commands know it.
-    source: TFDS's name; empty where the archive is read.
-    configs: of it, the default first, with commas between.
-    labels: the feature that has them.
+    source: TFDS's name; empty if the archive itself is read.
+    configs: its configs, the default first, separated by commas.
+    labels: the feature with the labels.
     classes: which of ImageNet's answers are possible: `all`, those `occurring` in
       the set, or those `mapped` by the archive's own tables.
-    pictures: how many it has.
-    words: of what.
-    paper: that published it.
-    terms: whose the pictures are, and what one agrees to.
-    said_by: who says how many, and the terms.
+    pictures: their number.
+    words: what the pictures show.
+    paper: the paper that published it.
+    terms: who owns the pictures, and the conditions of their use.
+    said_by: the source of `pictures` and `terms`.
   """
 
   name: str
@@ -60,7 +60,7 @@ def rows() -> Mapping[str, Row]:
 
 
 def is_natural(text: str) -> bool:
-  """Whether a text names one, or a config of one.
+  """Return whether a text names a natural set, or a config of one.
 
   >>> is_natural("imagenet_v2/topimages"), is_natural("imagenet_c")
   (True, False)
@@ -69,7 +69,7 @@ def is_natural(text: str) -> bool:
 
 
 def parse(text: str) -> tuple[Row, str]:
-  """The row, and the config; empty: the only one.
+  """Return the row and the config of a set; empty: the set's only config.
 
   Raises:
     UserError: an unknown config, with the nearest one.
@@ -83,7 +83,7 @@ def parse(text: str) -> tuple[Row, str]:
 
 
 def set_name(text: str) -> str:
-  """What tables and example keys call a set.
+  """Return the set's name in tables and example keys.
 
   >>> set_name("imagenet_v2"), set_name("imagenet_a/reference")
   ('imagenet_v2_matched-frequency', 'imagenet_a_reference')
@@ -94,7 +94,7 @@ def set_name(text: str) -> str:
 
 @functools.cache
 def text_of(name: str) -> str | None:
-  """The text that `set_name` calls so; None of another name.
+  """Return the text from which `set_name` makes a name; None if there is none.
 
   >>> text_of("imagenet_v2_topimages"), text_of("imagenet_a"), text_of("pets")
   ('imagenet_v2/topimages', 'imagenet_a', None)
@@ -108,7 +108,7 @@ def text_of(name: str) -> str | None:
 
 
 def row_of_set(name: str) -> Row | None:
-  """The row of a set's name in tables; None of what sets are held against, too."""
+  """Return the row of a set's name in tables; None for reference sets, too."""
   text = text_of(name)
   if text is None:
     return None
@@ -117,5 +117,5 @@ def row_of_set(name: str) -> Row | None:
 
 
 def is_taken(name: str) -> bool:
-  """Whether tables call a set so, or what it is held against."""
+  """Return whether tables use the name for a natural set or its reference set."""
   return text_of(name) is not None

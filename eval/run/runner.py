@@ -100,7 +100,7 @@ class Runner:
 
   @contextlib.contextmanager
   def _nothing_of_missing(self) -> Iterator[None]:
-    """Removes a workdir that was made in vain: a download failed."""
+    """Remove a new workdir again if a download failed."""
     path = self.workdir.path
     new = not disk.exists(path) and self._shard.count == 1
     try:
@@ -147,7 +147,7 @@ class Runner:
 
   @contextlib.contextmanager
   def _locked(self) -> Iterator[None]:
-    """Holds the workdir; the first host does it for all."""
+    """Hold the workdir's lock; the first host does it for all."""
     nonce = ""
     with contextlib.ExitStack() as stack:
       if self.host.index == 0:
@@ -206,10 +206,10 @@ class Runner:
     return loaded, truth, cells
 
   def _say_how_many(self, clean: inputs.Source) -> None:
-    """Print what a set of one's own is, or how much of a published one."""
+    """Print the size of the user's own set, or the used part of a published one."""
     if clean.builder.OWN:
       self._say(clean.builder.OWN.words)
-    for line in self.plan.crop_lines:
+    for line in (*self.plan.crop_lines, *self.plan.task.pixel_words):
       self._say(line)
     builder, split = clean.builder, clean.split
     if builder.published_examples(split) not in (0, clean.total):

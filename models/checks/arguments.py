@@ -27,7 +27,7 @@ def key(name: str, value: Any, door: str = "init") -> jax.Array:
   Raises:
     UserError: `value` is none of these.
   """
-  wanted = "expected one key: jax.random.key(0)."
+  expected = "expected one key: jax.random.key(0)."
   if isinstance(value, numbers.Integral) and not isinstance(value, bool):
     seed = int(value)
     if -(1 << 63) <= seed < 1 << 63:
@@ -38,8 +38,8 @@ def key(name: str, value: Any, door: str = "init") -> jax.Array:
     if value.dtype == np.uint32 and value.shape == (2,):
       return jax.random.wrap_key_data(jnp.asarray(value))
     what = f"{value.dtype} {list(value.shape)}"
-    raise errors.UserError(f"{name}.{door} got {what}, {wanted}")
-  raise errors.UserError(f"{name}.{door} got {str(value)[:60]!r}, {wanted}")
+    raise errors.UserError(f"{name}.{door} got {what}, {expected}")
+  raise errors.UserError(f"{name}.{door} got {str(value)[:60]!r}, {expected}")
 
 
 def batch(name: str, value: Any) -> jax.Array:
@@ -103,12 +103,12 @@ def check_pixels(name: str, dtype: Any) -> None:
 def canvases(
   name: str, batch_: Any, sizes_: Any
 ) -> tuple[jax.Array, jax.Array]:
-  """Return a detector's batch: uint8 `[B, H, W, 3]`, and int32 sizes `[B, 2]`.
+  """Return a batch of canvases: uint8 `[B, H, W, 3]`, and int32 sizes `[B, 2]`.
 
   Args:
     name: name of the model, for the error.
     batch_: the canvases.
-    sizes_: the valid (height, width) of each canvas.
+    sizes_: the valid (height, width) of each canvas; None: the whole canvas.
 
   Raises:
     UserError: a dtype or shape is wrong.
@@ -118,6 +118,8 @@ def canvases(
     raise errors.UserError(
       f"{name} got {images.dtype} {images.shape}, expected uint8 [B, H, W, 3]."
     )
+  if sizes_ is None:
+    sizes_ = np.tile(np.array(images.shape[1:3], np.int32), (len(images), 1))
   return images, sizes(name, sizes_, len(images))
 
 

@@ -31,7 +31,7 @@ def enhance(apply: Apply, spec: ModelSpec) -> Apply:
 
 
 def _chances(answer: jax.Array) -> jax.Array:
-  """The softmax of logits `[B, classes]`; rows that are one stay as they are."""
+  """Apply softmax to logits `[B, classes]`; keep rows that are probabilities."""
   distance = jnp.abs(answer.sum(axis=-1, keepdims=True) - 1)
   is_softmax = (distance <= _ROUNDING) & (answer >= 0).all(-1, keepdims=True)
   return jnp.where(is_softmax, answer, jax.nn.softmax(answer))
@@ -46,10 +46,10 @@ def crops(batch: jax.Array, size: int | None = None) -> list[jax.Array]:
   """
   height, width = batch.shape[1:3]
   high, wide = round(height * FRACTION), round(width * FRACTION)
-  below, beside = height - high, width - wide
-  corners = [(0, 0), (0, beside), (below, 0), (below, beside)]
+  below, right = height - high, width - wide
+  corners = [(0, 0), (0, right), (below, 0), (below, right)]
   views = []
-  for top, left in (*corners, (below // 2, beside // 2)):
+  for top, left in (*corners, (below // 2, right // 2)):
     view = batch[:, top : top + high, left : left + wide]
     if size is not None:
       view = _resize(view, size)

@@ -1,4 +1,4 @@
-"""How much a file may ask for before it is refused, and how to allow more.
+"""Limits on what a file may ask for before it is refused, and how to raise them.
 
 Every limit is a constant here, far above what the benchmarks hold. All of them
 are multiplied by the environment variable ROBUST_TFDS_LIMITS (1 where it is not
@@ -30,7 +30,7 @@ FRAME_PIXELS = 1 << 26  # of one frame of a video: 8192 x 8192
 
 
 def allowed(limit: int) -> int:
-  """The limit times the user's factor.
+  """Multiply the limit by the user's factor.
 
   Raises:
     UserError: the variable is not a positive number.

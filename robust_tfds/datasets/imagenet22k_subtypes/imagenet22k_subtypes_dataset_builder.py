@@ -17,7 +17,7 @@ _UNSEEN = ("imagenet22k", "fall11_whole", "winter21_whole")
 
 @functools.cache
 def rows() -> list[dict[str, str]]:
-  """A row of `subtypes.tsv`: type_index, type, type_wnid, split and wnid of each."""
+  """Read `subtypes.tsv`: type_index, type, type_wnid, split and wnid of each row."""
   path = pathlib.Path(__file__).with_name("subtypes.tsv")
   head, *lines = [
     line.split("\t") for line in path.read_text("utf-8").splitlines()
@@ -68,7 +68,10 @@ Wnids that are not there are listed when the set is built, and in its metadata.
           f"{root}: no picture of a subtype of split {split}."
           f"\n{self.MANUAL_DOWNLOAD_INSTRUCTIONS}"
         )
-    return {s: self._listed_sources(s, of) for s, of in by_wnid.items()}
+    return {
+      s: self._listed_sources(s, files_of_wnid)
+      for s, files_of_wnid in by_wnid.items()
+    }
 
   def _listed_sources(
     self, split: str, by_wnid: Mapping[str, list[source.File]]
@@ -85,7 +88,7 @@ Wnids that are not there are listed when the set is built, and in its metadata.
 
 
 def _validation(root: Any) -> dict[str, list[source.File]]:
-  """Wnid -> ILSVRC 2012's validation pictures of it."""
+  """Return wnid -> its pictures in ILSVRC 2012's validation set."""
   out: dict[str, list[source.File]] = {}
   for file in imagenet.clean(root):
     assert file.label is not None  # `clean` refuses others
