@@ -5,11 +5,12 @@ data sets, source), each table is a TSV file with a line for each printed line.
 A line's text columns are `dataset`, `network`, `training`, `model` (our name of
 the network, or the results file's), `condition` and `note`; every other column
 holds numbers. Its head is a metric, with `:name` if it belongs to one condition
-(or `condition` names it), and its unit: `%`, `/1109` for a count out of 1109, `=1-` for
-an error that is printed as an accuracy; none for a plain number. A cell is `67.5`, with an interval `67.5 [64.7,
-70.3]`, or empty. Doubts about them are in `doubts.tsv` (`doubt`). If `model` is
-a results file's name, `networks` of `paper.json` states our name for a network
-in its standard training, and the published checkpoint.
+(or `condition` names it), and its unit: `%`, `/1109` for a count out of 1109,
+`=1-` for an error that is printed as an accuracy; none for a plain number. A
+cell is `67.5`, with an interval `67.5 [64.7, 70.3]`, or empty. Doubts about
+them are in `doubts.tsv` (`doubt`). If `model` is a results file's name,
+`networks` of `paper.json` states our name for a network in its standard
+training, and the published checkpoint.
 """
 
 from __future__ import annotations

@@ -141,7 +141,7 @@ def text_file(
 
 
 def _unpacked(data: bytes, limit: int, source: str) -> bytes:
-  """The bytes of a gzip file, no more than the limit."""
+  """Return the bytes of a gzip file, no more than the limit."""
   unpacker = zlib.decompressobj(wbits=31)  # with gzip's header
   try:
     out = unpacker.decompress(data, limits.allowed(limit) + 1)
