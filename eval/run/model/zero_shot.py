@@ -66,9 +66,10 @@ def texts(
       " class<TAB>words a line (of evaluate {class: words}); the first class is"
       f" {classes[0] if classes else '0'}."
     )
-  stated = entry.prompts if isinstance(entry.prompts, str) else [*entry.prompts]
-  plain = not entry.class_names
-  return texts_lib.make(names, stated, whose, published=plain and of_imagenet)
+  published_names = of_imagenet and not entry.class_names
+  return texts_lib.make(
+    names, entry.prompts or (), whose, published=published_names
+  )
 
 
 def _stated(entry: spec_lib.Model, classes: Sequence[str]) -> list[str]:
