@@ -187,7 +187,10 @@ def _checked(
   whole = "logits" in answers or {"boxes", "scores", "classes", "valid"} <= {
     *answers
   }
-  if not whole or any(a.ndim != axes.get(k) for k, a in answers.items()):
+  whole |= not axes.keys() & answers.keys()  # a structure of its own
+  if not whole or any(
+    a.ndim != axes.get(k, a.ndim) for k, a in answers.items()
+  ):
     raise errors.UserError(
       f"{_answers(folder)}: no answers of a model. The file was changed by hand:"
       " bring it back, or use another --workdir."
