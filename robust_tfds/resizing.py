@@ -39,7 +39,7 @@ class Taps(NamedTuple):
   weights: np.ndarray | jax.Array
 
   def part(self, start: int, stop: int) -> Taps:
-    """Some of the values; those before the first or behind the last are 0."""
+    """Return the taps of some values; values outside the result are 0."""
     out = len(self.first)
     margin = (max(-start, 0), max(stop - out, 0))
     first = np.pad(self.first, margin)
@@ -50,13 +50,13 @@ class Taps(NamedTuple):
     )
 
   def after(self, margin: int) -> Taps:
-    """The taps of a picture that lies `margin` behind the canvas's start."""
+    """Return the taps for a picture that starts `margin` pixels into the canvas."""
     return Taps(self.first + np.int32(margin), self.weights)
 
 
 @functools.lru_cache(maxsize=256)
 def taps(length: int, out: int, bicubic: bool = False) -> Taps:
-  """The taps of one pass, as precompute_coeffs makes them in float64.
+  """Compute the taps of one pass, as precompute_coeffs does in float64.
 
   Args:
     length: of the picture, in px.
@@ -83,7 +83,7 @@ def taps(length: int, out: int, bicubic: bool = False) -> Taps:
 
 
 def stack(rows: list[Taps]) -> Taps:
-  """Taps of several pictures as arrays with a leading axis, one K for all.
+  """Stack the taps of several pictures on a leading axis, one K for all.
 
   K is even, so that similar sizes share a compilation.
   """
@@ -96,7 +96,7 @@ def stack(rows: list[Taps]) -> Taps:
 
 
 def resized(pixels: np.ndarray, down: Taps, across: Taps) -> np.ndarray:
-  """A picture through both passes, on the host.
+  """Resize a picture on the host, by both passes.
 
   Args:
     pixels: uint8 `[H, W]` or `[H, W, C]`.
@@ -120,7 +120,7 @@ def resized(pixels: np.ndarray, down: Taps, across: Taps) -> np.ndarray:
 
 
 def _matrix(taps: Taps, length: int) -> Any:
-  """The taps of one pass as a sparse matrix, int32 `[out, length]`."""
+  """Return the taps of one pass as a sparse matrix, int32 `[out, length]`."""
   from scipy import sparse
 
   weights = np.asarray(taps.weights)
@@ -132,7 +132,7 @@ def _matrix(taps: Taps, length: int) -> Any:
 
 
 def _sums(matrix: Any, levels: np.ndarray) -> np.ndarray:
-  """One pass along the first axis, rounded: int32 `[out, ...]`."""
+  """Compute one pass along the first axis, rounded: int32 `[out, ...]`."""
   sums = matrix @ levels.reshape(len(levels), -1)
   sums += 1 << (BITS - 1)
   sums >>= BITS

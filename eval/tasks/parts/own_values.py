@@ -268,7 +268,7 @@ def _stacked(rows: whole_outputs.Rows) -> dict[str, np.ndarray]:
   Raises:
     UserError: answers of several shapes, or texts with axes.
   """
-  for name, values in rows.items():
+  for values in rows.values():
     shapes = {value.shape for value in values}
     texts = values[0].dtype.kind == "U" and values[0].ndim
     if len(shapes) > 1 or texts:
