@@ -1,5 +1,7 @@
 """Reports of metrics of one's own: curves of each, and the worst examples."""
 
+from __future__ import annotations
+
 import dataclasses
 
 from eval.report.reports import base
