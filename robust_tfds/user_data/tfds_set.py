@@ -335,7 +335,10 @@ def _class(place: str) -> Any:
 
 def _picture(builder: Any, where: str) -> str:
   """The feature of the picture, whatever else an example holds."""
-  keys, features = builder.info.supervised_keys or (), builder.info.features
+  keys, features = (
+    builder.info.supervised_keys or (),
+    dict(builder.info.features.items()),
+  )
   for name in (*keys[:1], "image", *features):
     picture = features.get(str(name))
     if (
