@@ -1,4 +1,4 @@
-"""What is said to a user, as errors that commands print without a traceback.
+"""Messages to a user: errors that commands print without a traceback.
 
 Every deliberate refusal of the package is a `UserError`: the input, the config or
 the machine is at fault and the text says what was got, what was expected and what

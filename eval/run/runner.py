@@ -192,8 +192,6 @@ class Runner:
     frost_pictures.choose(data.frost_dir, data.manual_dir)
     if self.plan.left_out_note:
       self._say(self.plan.left_out_note)
-    for line in self.plan.task.words_before(self.plan.names):
-      self._say(line)
     if self._shard.count > 1:
       self._say(
         f"shard {self._shard}: {len(self._chosen)} of {len(self.plan.cells)}"
@@ -229,10 +227,10 @@ class Runner:
     hosts.barrier(self.host, "metric")
 
   def _say_how_many(self, clean: inputs.Source) -> None:
-    """Print what a set of one's own is, or how much of a published one."""
+    """Print the size of the user's own set, or the used part of a published one."""
     if clean.builder.OWN:
       self._say(clean.builder.OWN.words)
-    for line in self.plan.crop_lines:
+    for line in (*self.plan.crop_lines, *self.plan.task.pixel_words):
       self._say(line)
     builder, split = clean.builder, clean.split
     if builder.published_examples(split) not in (0, clean.total):

@@ -36,7 +36,7 @@ Condition = conditions.Condition
 # What a config calls several levels.
 _LEVELS = {"severity": "severities", "difficulty": "difficulties"}
 # Kinds of `models.names`, which tasks do not import.
-ModelKind = Literal["classification", "detection", "video"]
+ModelKind = Literal["classification", "detection", "segmentation", "video"]
 Columns = Mapping[str, np.ndarray]
 # COCO's ground truth, of tasks that have one.
 Truth = Mapping[str, Any] | None
@@ -143,7 +143,8 @@ class Task(abc.ABC):
   made on the fly. sized: models also get the valid (height, width) of every
   canvas. per_model: each model is shown different inputs, see `show`. unit:
   what a model is shown, in words. has_pairs: `pairs` gives the true and the
-  predicted classes. has_overlays: `overlays` gives boxes to draw.
+  predicted classes. has_overlays: `overlays` gives boxes to draw. has_maps: `class_map`
+  gives a class for every pixel.
   averages_answers: the table has means of the cells' metrics of answers. own_keys:
   keys of the config's `data` that this task reads and others do not.
   corrupts: it has conditions besides clean; without, the data set holds the
@@ -166,6 +167,7 @@ class Task(abc.ABC):
   unit: ClassVar[str] = "image"
   has_pairs: ClassVar[bool] = False
   has_overlays: ClassVar[bool] = False
+  has_maps: ClassVar[bool] = False
   averages_answers: ClassVar[bool] = False
   corrupts: ClassVar[bool] = True
   own_keys: ClassVar[tuple[str, ...]] = ()
@@ -180,6 +182,11 @@ class Task(abc.ABC):
   def __init__(self, setting: Setting):
     """Check the setting; raise UserError if the task cannot run it."""
     self.setting = setting
+
+  @property
+  def pixel_words(self) -> Sequence[str]:
+    """What a run prints of how it treats pixels, in sentences."""
+    return ()
 
   # What is run.
 
@@ -545,14 +552,6 @@ class Task(abc.ABC):
     """
     return {}
 
-  def words_before(self, names: Sequence[str]) -> list[str]:
-    """Return what a run says before its first cell, in lines.
-
-    Args:
-      names: of its corruptions.
-    """
-    return []
-
   def worst(self, columns: Columns) -> list[tuple[str, float]]:
     """Return ids and values of a cell's worst examples; [] if none are shown."""
     return []
@@ -598,6 +597,14 @@ class Task(abc.ABC):
       least_score: see `overlay_limit`.
     """
     raise NotImplementedError(f"{self.facts.task} has no overlays.")
+
+  def class_map(self, example_id: str, columns: Columns) -> np.ndarray | None:
+    """Return the classes that a model answered for an example's pixels.
+
+    Returns:
+      uint8 `[H, W]`; None if they were not kept.
+    """
+    raise NotImplementedError(f"{self.facts.task} has no class maps.")
 
 
 class Scorer:

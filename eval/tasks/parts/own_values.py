@@ -113,10 +113,12 @@ class OwnValues(base.Task):
     """Return the sources of the metrics and the content of the targets."""
     return {**super().data_facts(), **self.own_metrics.facts}
 
-  def words_before(self, names: Sequence[str]) -> list[str]:
-    """Return which of the run's corruptions move pixels but no targets."""
-    moving = [name for name in names if name in self.moving]
-    if not moving or self.setting.own_metrics is None:
+  @property
+  def pixel_words(self) -> Sequence[str]:
+    """Which of the run's corruptions move pixels but no targets, in words."""
+    names = {condition.name for condition in self.conditions()}
+    moving = [name for name in self.moving if name in names]
+    if not moving:
       return []
     return [
       f"{', '.join(moving)} move what is in the pictures, and targets stay where"
