@@ -21,7 +21,7 @@ import numpy as np
 
 from eval.pipeline import inputs, on_host
 from eval.pipeline import show as show_lib
-from robust_tfds import devices, errors
+from robust_tfds import devices, errors, reading
 from robust_tfds.conditions import Condition
 
 _START = "output:"  # of the names of flat arrays
@@ -67,7 +67,7 @@ def nested(arrays: Mapping[str, Any]) -> Any:
   """
   tree: dict[Any, Any] = {}
   for name, array in arrays.items():
-    place, path = tree, ["", *json.loads(name.removeprefix(_START))]
+    place, path = tree, ["", *_path(name)]
     for key in path[:-1]:
       place = place.setdefault(key, {})
     place[path[-1]] = array
@@ -287,10 +287,14 @@ def _place(path: list[str | int]) -> str:
   return f"an array at {json.dumps(path)[1:-1]}" if path else "an array"
 
 
+def _path(name: str) -> list[str | int]:
+  path: list[str | int] = reading.json_text(name.removeprefix(_START), name)
+  return path
+
+
 def _words(axes: Mapping[str, int]) -> str:
   listed = (
-    f"{_place(json.loads(name.removeprefix(_START)))} of {count} axes"
-    for name, count in axes.items()
+    f"{_place(_path(name))} of {count} axes" for name, count in axes.items()
   )
   return ", ".join(listed)
 

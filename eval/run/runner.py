@@ -199,11 +199,7 @@ class Runner:
       )
     clean = self.data.clean
     self._say_how_many(clean)
-    if own := self.plan.config.own_metrics:
-      ids = [
-        strings.text(e["example_id"]) for e in clean.metadata((clean.pixels,))
-      ]
-      targets.check(own.targets, ids, clean.builder)
+    self._check_targets(clean)
     loaded = {}
     for label in dict.fromkeys(label for label, _ in self._chosen):
       loaded[label] = load_lib.load(
@@ -218,6 +214,14 @@ class Runner:
       own = {label: model.own for label, model in loaded.items() if model.own}
       own_models.continue_or_claim(self.workdir, own, cells)
     return loaded, truth, cells
+
+  def _check_targets(self, clean: inputs.Source) -> None:
+    """Refuse targets of a metric of one's own that are not those of the set."""
+    own = self.plan.config.own_metrics
+    if own:
+      examples = clean.metadata((clean.pixels,))
+      ids = [strings.text(e["example_id"]) for e in examples]
+      targets.check(own.targets, ids, clean.builder)
 
   def _renew(self, cells: list[Cell]) -> None:
     """Measure cells anew whose metric of one's own changed, on the first host."""

@@ -66,8 +66,8 @@ def model(
   if whole:
     spec = _spec(kind, counts[0], side_px or _SIDE_PX)
     if isinstance(spec, Spec):
-      resize = {} if side_px else {"resize": "whole"}
-      spec = dataclasses.replace(spec, outputs="any", **resize)
+      resize = spec.resize if side_px else "whole"
+      spec = dataclasses.replace(spec, outputs="any", resize=resize)
     return adapters.get("on_host")(
       function, spec, name=label or _name(function)
     )

@@ -73,8 +73,8 @@ def _array_difference(
       "" if np.array_equal(before, now) else "it gave other texts or shapes"
     )
   nan = np.isnan(before.astype(np.float64)) & np.isnan(now.astype(np.float64))
-  parts = (np.where(nan, 0, x).reshape(rows, -1) for x in (before, now))
-  words = _logit_difference(*parts, tolerance)
+  one, two = (np.where(nan, 0, x).reshape(rows, -1) for x in (before, now))
+  words = _logit_difference(one, two, tolerance)
   return words.replace("logits", "answers")
 
 

@@ -88,7 +88,9 @@ def load(
   notes: list[str] = []
   if plan.own(label):
     pictures = probe.batch(model, clean, _side_px(plan, model))
-    asked = whole_outputs.Whole(model) if plan.task.whole_outputs else model
+    asked: Any = (
+      whole_outputs.Whole(model) if plan.task.whole_outputs else model
+    )
     answers, random = probe.answers(label, asked, variables, pictures)
     if random and not entry.allow_random:
       raise errors.UserError(_random(label, model))

@@ -26,15 +26,17 @@ _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 
 
 class Targets(Protocol):
-  """Targets by the ids of examples.
+  """Targets by the ids of examples."""
 
-  Class attributes:
-    digest: 12 hexadecimal digits of their content.
-    ids: of all targets; None: any id may have one.
-  """
+  @property
+  def digest(self) -> str:
+    """12 hexadecimal digits of their content."""
+    ...
 
-  digest: str
-  ids: Sequence[str] | None
+  @property
+  def ids(self) -> Sequence[str] | None:
+    """The ids of all targets; None: any id may have one."""
+    ...
 
   def of(self, example_id: str) -> Any:
     """Return the target of an example."""
