@@ -120,6 +120,8 @@ class ModelFacts(_Facts):
       order, batch, seed, further pictures, devices; None: it does not.
     outputs: `probabilities`, or `scores` (each in [0, 1], sums differ), if they
       are not logits.
+    prompts: of a zero-shot model, number and sha256 of its templates and of the
+      classes' names, and sha256 of their ids.
   """
 
   name: str | None = None
@@ -137,6 +139,7 @@ class ModelFacts(_Facts):
   severities_seen: list[Severity] | None = None
   outputs: str | None = None
   adaptation: dict[str, Scalar] | None = None
+  prompts: dict[str, str] | None = None
 
   @property
   def hash(self) -> str:
@@ -147,7 +150,7 @@ class ModelFacts(_Facts):
   def words(self) -> dict[str, Any]:
     """Return name -> value, including the spec; the last three only if known."""
     out = self.model_dump()
-    for name in ("severities_seen", "outputs", "adaptation"):
+    for name in ("severities_seen", "outputs", "adaptation", "prompts"):
       if out[name] is None:
         del out[name]
     return out

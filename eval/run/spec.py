@@ -18,8 +18,9 @@ import ml_collections
 import pydantic
 
 from eval.run import adapt as adapt_lib
-from eval.run import dataset_config
+from eval.run import dataset_config, own_metrics
 from eval.tasks import base
+from eval.tasks.parts.own_metrics import OwnMetrics
 from models import spec_fields
 from robust_tfds import datasets, errors, settings
 from robust_tfds.building.base import Builder
@@ -84,6 +85,14 @@ _Outputs = Annotated[
 ]
 
 
+_Prompts = Annotated[
+  str | list[str] | tuple[str, ...] | None,
+  pydantic.Field(
+    description="a name of prompts, a file of templates, or templates with {}"
+  ),
+]
+
+
 _UNNAMED: Any = None  # the default is that of who reads the key
 
 
@@ -132,6 +141,8 @@ class Model(settings.Group):
     long_px: of detectors, what the longer one is at most.
     spec: fields of its spec.
     classes: what its outputs stand for, see `model/output_classes.py`.
+    prompts: of a CLIP model, what its text tower reads, see `model/zero_shot.py`.
+    class_names: words for the data set's classes in prompts, see there.
     trained_on: what it was trained on, see `model/training_data.py`.
     corruptions_seen: corruptions that it was trained on, or `none`.
     train: the recipe by which a small model is trained in the run.
@@ -149,6 +160,8 @@ class Model(settings.Group):
   long_px: settings.Positive = _UNNAMED
   spec: _Spec = {}
   classes: _Outputs = ""
+  prompts: _Prompts = ""
+  class_names: _Outputs = ""
   trained_on: settings.Text = ""
   corruptions_seen: _Seen = ""
   train: Train | None = None
@@ -266,10 +279,20 @@ class RunSpec(settings.Group):
   baseline: Annotated[str, pydantic.Field(description="a text")] = ""
   reports: settings.Flag = True
   photographs: settings.Flag = False  # a real network's, see `photographs.py`
+  metric: settings.Text = ""  # of one's own, see `own_metrics.py`
+  better: settings.Text = ""
+  targets: settings.Path = ""
+  keep_outputs: settings.Flag = False
   data: Data
   model: Model | None = None
   models: dict[str, Model] = {}
   _own: type[Builder] | None = pydantic.PrivateAttr(None)
+  _own_metrics: OwnMetrics | None = pydantic.PrivateAttr(None)
+
+  @property
+  def own_metrics(self) -> OwnMetrics | None:
+    """The functions and targets of a metric of one's own."""
+    return self._own_metrics
 
   @property
   def written(self) -> ml_collections.ConfigDict:
@@ -417,6 +440,7 @@ def from_values(values: Mapping[str, Any]) -> RunSpec:
     UserError: begins with the key: `config.data.limit: got -1, expected a whole
       number from 0`; of unknown keys with the nearest one.
   """
+  values, own = own_metrics.taken(values)
   values = adapt_lib.merged(_without_empty(values))
   resolved, builder = dataset_config.resolved(values)
   given = settings.plain(dataset_config.add_conditions(resolved))
@@ -425,6 +449,7 @@ def from_values(values: Mapping[str, Any]) -> RunSpec:
   adapt = given.pop("adapt", None)
   out = settings.validated(RunSpec, given)
   out._own = builder
+  out._own_metrics = own.read(out.builder) if own else None
   if model and entries:
     raise errors.UserError(
       "config.model and config.models are both set, and a run reads one of them:"

@@ -91,7 +91,7 @@ def _data_facts(plan: Plan, source: inputs.Source, content: str) -> DataFacts:
 
 def _model_facts(plan: Plan, label: str, model: LoadedModel) -> ModelFacts:
   own, entry = model.own, plan.models[label]
-  outputs = model.outputs
+  outputs, head = model.outputs, plan.definitions[label].head
   return ModelFacts(
     name=entry.name if label not in plan.objects else "",
     weights=model.weights,
@@ -112,6 +112,7 @@ def _model_facts(plan: Plan, label: str, model: LoadedModel) -> ModelFacts:
       if entry.adapt and model.adapting
       else None
     ),
+    prompts=head.facts if head else None,
   )
 
 

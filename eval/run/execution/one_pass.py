@@ -45,6 +45,7 @@ from eval.pipeline import (
   mixed,
   on_host,
   packing,
+  whole_outputs,
   worker,
 )
 from eval.run.execution import timing
@@ -479,7 +480,12 @@ class _Fetch:
     self,
     cell: Cell,
     placed: _PlacedBatch,
-    outputs: packing.Outputs | on_host.Outputs | adapting.Outputs,
+    outputs: (
+      packing.Outputs
+      | on_host.Outputs
+      | adapting.Outputs
+      | whole_outputs.Outputs
+    ),
   ) -> None:
     """Wait for the outputs of a batch and keep what the task says."""
     step, batch = placed.step, placed.batch
@@ -490,7 +496,8 @@ class _Fetch:
     size = len(batch.mask)
     first = step.block[0] + step.number * size
     number = first // size + 1 if "backward" in fetched else 0
-    _check_finite(cell, batch, fetched.pop("finite"), number)
+    if not self._task.whole_outputs:
+      _check_finite(cell, batch, fetched.pop("finite"), number)
     ids = [i for i, valid in zip(batch.example_id, batch.mask) if valid]
     kind = self._setup.loaded[cell.model].kind
     kind.check(f"{cell.model}, {cell.condition.config}", ids, fetched)

@@ -19,8 +19,10 @@ from eval.pipeline import (
   predict,
   probabilities,
   relabel,
+  whole_outputs,
 )
 from eval.run import data as data_lib
+from eval.run.execution import progress
 from eval.run.model import (
   adapted,
   output_classes,
@@ -36,6 +38,15 @@ from models.own import source as own_source
 from robust_tfds import errors, hosts
 
 _SIDE_PX = 224  # where neither the set nor the model has one size
+
+
+Predictor = (
+  predict.Predictor
+  | on_host.HostPredictor
+  | relabel.Predictor
+  | whole_outputs.Predictor
+  | adapting_lib.AdaptingPredictor
+)
 
 
 @dataclasses.dataclass
@@ -54,12 +65,7 @@ class LoadedModel:
     adapting: the predictor with its states, of a model that adapts.
   """
 
-  predictor: (
-    predict.Predictor
-    | on_host.HostPredictor
-    | relabel.Predictor
-    | adapting_lib.AdaptingPredictor
-  )
+  predictor: Predictor
   spec: Any
   weights: str
   dtype: str
@@ -88,14 +94,20 @@ def load(
   entry, model = plan.models[label], plan.model(label)
   check_classes(plan, label, model.spec, clean.builder)
   variables = variables_of(plan, label, clean, workdir, host)
-  weights = weights_file.sha256(variables)
+  head = plan.definitions[label].head
+  # Embeddings follow from the text tower, and differ a little between devices.
+  read = {**variables, "text": head.tower.variables} if head else variables
+  weights = weights_file.sha256(read)
   outputs = plan.outputs.get(label)
   own: own_models.OwnModel | None = None
   answers: Mapping[str, np.ndarray] = {}
   notes: list[str] = []
   if plan.own(label):
     pictures = probe.batch(model, clean, _side_px(plan, model))
-    answers, random = probe.answers(label, model, variables, pictures)
+    asked: Any = (
+      whole_outputs.Whole(model) if plan.task.whole_outputs else model
+    )
+    answers, random = probe.answers(label, asked, variables, pictures)
     if random and not entry.allow_random:
       raise errors.UserError(_random(label, model))
     own = own_models.OwnModel(
@@ -109,6 +121,15 @@ def load(
       if outputs:
         answers = jax.device_get(outputs.relabelling(answers))
       notes = box_forms.check(label, answers, clean, names)
+  if plan.task.whole_outputs:
+    return LoadedModel(
+      whole_outputs.Predictor(label, model, variables),
+      model.spec,
+      weights,
+      entry.dtype or "float32",
+      own,
+      notes=notes,
+    )
   stated = getattr(model.spec, "outputs", "auto")  # detectors have none
   kind = probabilities.kind_of(label, stated, answers.get("logits"))
   predictor: Any = None
@@ -198,9 +219,15 @@ def _own_variables(
     )
   if plan.own(label):
     return own_models.variables(label, model, jax.random.key(plan.seed))
-  checkpoint = plan.definitions[label].checkpoint
-  assert checkpoint is not None  # plans have no model without weights
-  return checkpoint.variables
+  definition = plan.definitions[label]
+  assert (
+    definition.checkpoint is not None
+  )  # plans have no model without weights
+  variables = definition.checkpoint.variables
+  if definition.head is None:
+    return variables
+  progress.say(f"{label}: embedding {len(definition.head.ids):,} prompts")
+  return {**variables, "text": definition.head.embeddings()}
 
 
 def _source(name: str, model: Model) -> dict[str, str]:
