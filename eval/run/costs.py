@@ -70,7 +70,7 @@ class Costs:
 def count(
   plan: plan_lib.Plan, workdir: Workdir | None, chosen: Chosen
 ) -> Costs:
-  """Return what is known without compiling anything: no times.
+  """Return the bytes, which are known without compiling anything; times are unknown.
 
   Args:
     workdir: the run's workdir, whose data folder is looked into.
@@ -201,7 +201,7 @@ def _random_batch(plan: plan_lib.Plan) -> inputs.Batch:
 
 
 def _random_rows(plan: plan_lib.Plan, model: Any) -> list[np.ndarray]:
-  """Return a batch of random pixels, and its sizes for models that take them."""
+  """Return a batch of random pixels, and its sizes for models that take any size."""
   shape = model.spec.batch_shape(
     plan.config.batch_size, plan_lib.image_px(plan)
   )
@@ -247,7 +247,7 @@ class _ShownBatch:
 
 
 def _seconds(call: Callable[[], object], images: int) -> _Timed:
-  """Time the second call, per image, and what the first took longer."""
+  """Time the second call per image, and return how much longer the first one took."""
   start = time.perf_counter()
   jax.block_until_ready(call())
   between = time.perf_counter()
