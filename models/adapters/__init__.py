@@ -172,12 +172,6 @@ class Adapted(ExternalModel):
         or its answer has another shape or dtype.
     """
     self.check_capture(capture)
-    if self.kind == "segmentation":
-      raise errors.UserError(
-        f"{self.name}: a segmenter from elsewhere is run on the host, whole"
-        " pictures at their own sizes: adapters.get('on_host')(function, spec), or"
-        " of torch and ONNX route='host'."
-      )
     if self.kind == "detection":
       canvases = arguments.canvases(self.name, batch, sizes)
       answer = self._called(variables, *canvases)
@@ -288,16 +282,9 @@ class OnHost(ExternalModel):
         self.name, self.spec, self.function, images, sizes
       )
     if isinstance(self.spec, SegmenterSpec):
-      function = segmented.prepared(
-        self.name,
-        self.spec,
-        self.function,
-        preprocessed=self.preprocessed,
-        channels_first=self.channels_first,
-        output=self.output,
-        rows=self.rows,
+      return segmented.class_ids(
+        self.name, self.spec, self.function, images, sizes
       )
-      return segmented.class_ids(self.name, self.spec, function, images, sizes)
     self.spec.check_shape(self.name, images.shape)
     return self._advised(lambda model: model._logits(images))
 

@@ -19,7 +19,6 @@ from models import adapters
 from models.adapters import Adapted, ExternalModel, OnHost, routes
 from models.adapters.onnx_graph import graph as graph_lib
 from models.checks import answers
-from models.segmentation.spec import SegmenterSpec
 from models.spec import ModelSpec
 from robust_tfds import errors
 from robust_tfds.storage import paths
@@ -66,9 +65,6 @@ def adapt(
     with errors.prefixed(f"{path}: cannot be read as an ONNX model"):
       graph = file.read(place)
     model = _Model(str(path), place, graph, spec, name, channels_first)
-    if isinstance(spec, SegmenterSpec):
-      routes.check_whole_pictures(name, route)
-      return model.host(model.find_output(output), routes.WHOLE_PICTURES)
     model.check()
     answer = model.find_output(output)
     if route == "host":

@@ -22,7 +22,6 @@ from models.checks import answers
 from models.detection import label_ids, torch_module
 from models.detection.spec import DetectorSpec
 from models.model import Model
-from models.segmentation.spec import SegmenterSpec
 from models.spec import Spec
 from robust_tfds import errors
 
@@ -55,8 +54,7 @@ def adapt(
       alone).
     spec: its preprocessing and labels. With a `DetectorSpec` the module is a
       detector of torchvision or `transformers`, and runs on the host, see
-      `models.detection.torch_module`. With a `SegmenterSpec` it runs on the host,
-      too, and gives logits `[B, classes, h, w]`, alone, as `logits` or as `out`.
+      `models.detection.torch_module`.
     name: name in reports; the class's name by default.
     route: `traced`: JAX computes it, or it is refused; `host`: torch computes
       batch by batch; `auto`: traced if all operators are known and a probe of
@@ -96,21 +94,6 @@ def adapt(
   rows = None
   if isinstance(net, torch.export.ExportedProgram):
     rows = export.rows(net)
-  if isinstance(spec, SegmenterSpec):
-    routes.check_whole_pictures(type(net).__name__, route)
-    return OnHost(
-      name or type(net).__name__,
-      spec,
-      _numpy_function(net, dtype),
-      variables=_state(net),
-      rows=rows,
-      channels_first=channels_first,
-      output=output,
-      code=type(net),
-      program=modules.description(net),
-      preprocessed=True,
-      route=routes.WHOLE_PICTURES,
-    )
   host = OnHost(
     name or type(net).__name__,
     spec,

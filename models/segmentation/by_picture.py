@@ -5,19 +5,17 @@ those of a batch that have the same size come together. It answers with logits `
 w, classes]`, which are resized to the picture, or with class ids `[B, H, W]`.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from models.checks import answers, arguments
-from models.segmentation import inference, resize
+from models.segmentation import inference
 from models.segmentation.spec import SegmenterSpec
 from robust_tfds import errors
 
-_OUT = "out"  # of torchvision's networks, beside `aux`
 _resized = jax.jit(
   inference.class_ids, static_argnames=("size_hw", "align_corners")
 )
@@ -58,62 +56,6 @@ def class_ids(
     ids = _checked(name, spec, function(pictures), pictures.shape[:3])
     out[rows, :high, :wide] = ids
   return {"classes": out}
-
-
-def prepared(
-  name: str,
-  spec: SegmenterSpec,
-  function: Callable[[np.ndarray], Any],
-  *,
-  preprocessed: bool,
-  channels_first: bool,
-  output: str | int | None,
-  rows: int | None,
-) -> Callable[[np.ndarray], Any]:
-  """Return a function of uint8 pictures from one of a network's own inputs.
-
-  Args:
-    name: name of the model, for errors.
-    spec: its preprocessing.
-    function: the network.
-    preprocessed: whether it takes float32 pixels, resized and normalised.
-    channels_first: whether it takes and gives `[B, C, H, W]`.
-    output: name or index of its output; None: `logits`, torchvision's `out`, or
-      the only one.
-    rows: the only batch size that it takes; None: any.
-  """
-
-  def part(pictures: np.ndarray) -> Any:
-    pixels = _pixels(pictures, spec) if preprocessed else pictures
-    if channels_first:
-      pixels = np.ascontiguousarray(np.moveaxis(pixels, -1, 1))
-    answer, named = function(pixels), output
-    if isinstance(answer, Mapping) and output is None and _OUT in answer:
-      named = _OUT
-    array = np.asarray(answers.output_of(name, answer, named))
-    return np.moveaxis(array, 1, -1) if _has_planes(array) else array
-
-  def _has_planes(array: np.ndarray) -> bool:
-    return channels_first and array.ndim == 4
-
-  def whole(pictures: np.ndarray) -> Any:
-    if rows is None:
-      return part(pictures)
-    count = len(pictures)
-    places = np.arange(-(-count // rows) * rows).reshape(-1, rows) % count
-    return np.concatenate([part(pictures[p]) for p in places])[:count]
-
-  return whole
-
-
-def _pixels(pictures: np.ndarray, spec: SegmenterSpec) -> np.ndarray:
-  """Return resized and normalised float32 pixels of pictures of one size."""
-  if not spec.usual_px:
-    return spec.normalize_on_host(pictures)
-  sizes = jnp.tile(jnp.array(pictures.shape[1:3]), (len(pictures), 1))
-  pixels, seen = resize.to_network(jnp.asarray(pictures), sizes, spec)
-  high, wide = np.asarray(seen)[0].tolist()
-  return np.asarray(pixels)[:, :high, :wide]
 
 
 def _checked(

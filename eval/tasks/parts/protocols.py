@@ -2,9 +2,11 @@
 
 They differ in cells and pixels, so numbers of two are never ranked together. The
 rows and their sources: `protocols.json`, docs/evidence/specs/segmentation.md,
-section 1. DEVIATION: pictures are corrupted whole under all of them; SemSegBench
-resizes those of ADE20K and VOC before. The empty name is our own: the 15 corruptions and, beside them, the
-other 4, at 5 severities, whole pictures in RGB.
+section 1. The empty name is our own: the 15 corruptions and, beside them, the
+other 4, at 5 severities, in RGB.
+
+DEVIATION: pictures are corrupted whole under all of them; SemSegBench resizes those
+of ADE20K and VOC first.
 """
 
 import dataclasses

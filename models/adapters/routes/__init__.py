@@ -12,7 +12,6 @@ from models.adapters import Adapted, OnHost
 from models.spec import Spec
 from robust_tfds import errors
 
-WHOLE_PICTURES = "host: segmenters see whole pictures"
 _ROUTES = ("auto", "traced", "host")
 TOLERANCE = 1e-5  # of the logits' scale
 _PROBE_ROWS = 2
@@ -26,19 +25,6 @@ def check_route(route: str) -> None:
   """
   if route not in _ROUTES:
     raise errors.unknown_error("route", route, _ROUTES)
-
-
-def check_whole_pictures(name: str, route: str) -> None:
-  """Refuse to trace a segmenter, which sees pictures of any sizes.
-
-  Raises:
-    UserError: the route is `traced`.
-  """
-  if route == "traced":
-    raise errors.UserError(
-      f"{name} labels whole pictures at their own sizes, on the host: leave out"
-      " route='traced'."
-    )
 
 
 def choose_route(
