@@ -5,9 +5,10 @@
 The metric: a picture of 1024 x 2048 px, 19 classes, beside torchmetrics (its
 confusion matrix, with and without its checks of the arguments) and the histograms
 of mmsegmentation's IoUMetric in torch. The run: pictures of 512 x 1024 px under
-four corruptions at severities 1, 3 and 5, answered by a function that compares channels, and counted; ours on
-JAX's device, beside a loop of imagecorruptions and torch on one core. Peers that
-are not there are left out; how to install them: `benchmarks/corruptions.py`.
+four corruptions at severities 1, 3 and 5, answered by a function that compares
+channels, and counted; ours on JAX's device, beside a loop of imagecorruptions on one
+core. Peers that are not there are left out; how to install them:
+`benchmarks/corruptions.py`.
 """
 
 from __future__ import annotations
