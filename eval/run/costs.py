@@ -70,7 +70,7 @@ class Costs:
 def count(
   plan: plan_lib.Plan, workdir: Workdir | None, chosen: Chosen
 ) -> Costs:
-  """Return what is known without compiling anything: no times.
+  """Return the bytes, which are known without compiling anything; times are unknown.
 
   Args:
     workdir: the run's workdir, whose data folder is looked into.
@@ -82,6 +82,9 @@ def count(
   size = plan.config.batch_size, side
   shapes = [plan.model(label).spec.batch_shape(*size) for label in labels]
   largest = max((math.prod(shape) for shape in shapes), default=0)
+  largest += max(
+    (_logit_bytes(plan, label, side) for label in labels), default=0
+  )
   return Costs(
     examples=data_lib.num_examples(plan, workdir),
     pixel_bytes=3.0 * side**2,
@@ -125,6 +128,13 @@ def measure(
     model_s={label: each for (label, _), (each, _) in answered.items()},
     compile_s={key: s for key, (_, s) in (corrupted | answered).items()},
   )
+
+
+def _logit_bytes(plan: plan_lib.Plan, label: str, side_px: int) -> int:
+  """Return the bytes of one picture's logits at full size, of a segmenter."""
+  spec = plan.model(label).spec
+  segments = spec.kind == "segmentation"
+  return 4 * spec.num_classes * side_px**2 * segments
 
 
 def _row_bytes(plan: plan_lib.Plan, label: str, condition: Condition) -> float:
@@ -201,7 +211,7 @@ def _random_batch(plan: plan_lib.Plan) -> inputs.Batch:
 
 
 def _random_rows(plan: plan_lib.Plan, model: Any) -> list[np.ndarray]:
-  """Return a batch of random pixels, and its sizes for models that take them."""
+  """Return a batch of random pixels, and its sizes for models that take any size."""
   shape = model.spec.batch_shape(
     plan.config.batch_size, plan_lib.image_px(plan)
   )
@@ -247,7 +257,7 @@ class _ShownBatch:
 
 
 def _seconds(call: Callable[[], object], images: int) -> _Timed:
-  """Time the second call, per image, and what the first took longer."""
+  """Time the second call per image, and return how much longer the first one took."""
   start = time.perf_counter()
   jax.block_until_ready(call())
   between = time.perf_counter()

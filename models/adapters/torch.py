@@ -115,10 +115,14 @@ def adapt(
     preprocessed=True,
     route="host",
   )
+  reason = ""
   if segments:
-    words = "host: segmenters of torch run there"
-    low = _numpy_function(net, dtype)
-    return dataclasses.replace(host, function=low, route=words)
+    reason = "host: segmenters of torch run there"
+  elif isinstance(spec, Spec) and spec.outputs == "any":
+    reason = "host: answers of any structure stay there"
+  if reason:
+    function = _numpy_function(net, dtype)
+    return dataclasses.replace(host, function=function, route=reason)
   if output is None and rows is None:
     host = dataclasses.replace(host, output=_usual_output(host))
   answered = {

@@ -1,4 +1,4 @@
-"""What predictions of another program are held against before they are scored.
+"""Checks of another program's predictions before they are scored.
 
 Nothing is of a benchmark by default: without `--dataset` they are plain means. For a
 set of ours everything known must fit (`eval/tasks/parts/example_checks.py`, as
@@ -78,7 +78,8 @@ def _examples(run: base.Run) -> tuple[list[str], np.ndarray]:
   columns = run.columns(run.cells[0])
   if stored_numbers.holds_numbers(columns):
     return [], np.zeros(0, int)
-  return columns["example_id"].tolist(), columns["label"]
+  none = np.zeros(0, int)  # class maps have no label
+  return columns["example_id"].tolist(), columns.get("label", none)
 
 
 def _subset(options: base.Options, ids: Sequence[str], source: str) -> str:

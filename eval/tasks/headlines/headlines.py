@@ -229,7 +229,7 @@ class Headline:
 
   def _disjoint_number(self, ours: Numbers) -> Replicates:
     """Return the number from parts of the data that have different groups."""
-    keys = [(c, m) for c, of in ours.items() for m in of]
+    keys = [(c, m) for c, metrics in ours.items() for m in metrics]
 
     def formula(*arrays: np.ndarray) -> np.ndarray:
       cells: dict[Condition, dict[str, np.ndarray]] = {c: {} for c in ours}
@@ -272,7 +272,7 @@ def mean_over_names(
     names = dict.fromkeys(c.name for c in cells)
     of_names = [[c for c in cells if c.name == name] for name in names]
     return lambda ours, reference: np.mean(
-      [of_name(ours, reference, of) for of in of_names], axis=0
+      [of_name(ours, reference, each) for each in of_names], axis=0
     )
 
   return over
@@ -313,8 +313,8 @@ def _joined(cells: Reference) -> Arrays:
 def _each(cells: Reference, f: Callable[[Replicates], Any]) -> dict:
   """Apply a function to the replicates of cells; constants stay."""
   return {
-    c: {m: f(r) if isinstance(r, Replicates) else r for m, r in of.items()}
-    for c, of in cells.items()
+    c: {m: f(r) if isinstance(r, Replicates) else r for m, r in metrics.items()}
+    for c, metrics in cells.items()
   }
 
 
@@ -387,14 +387,14 @@ class ModelCells:
       return summary.row(name, metric, None, level=level, note=why)
     known = definitions.any_task_metric(metric)
     keeps = headline.normalised and self.is_baseline
-    of = spread.number(number, known.bounds, keeps_points=keeps)
+    shown = spread.number(number, known.bounds, keeps_points=keeps)
     if headline.difference:
-      of = spread.bounded_difference(
-        of, *(self.row_of(headline.cells[0], m) for m in headline.metrics)
+      shown = spread.bounded_difference(
+        shown, *(self.row_of(headline.cells[0], m) for m in headline.metrics)
       )
-    note = of.note if known.has_interval else ""
+    note = shown.note if known.has_interval else ""
     note = "; ".join(filter(None, (headline.note, note)))
-    n, ends = self._n(headline), (of.lo, of.hi)
+    n, ends = self._n(headline), (shown.lo, shown.hi)
     return summary.row(name, metric, value, ends, n, level=level, note=note)
 
   def number(self, headline: Headline) -> Replicates:

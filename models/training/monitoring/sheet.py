@@ -30,7 +30,9 @@ def lines(prepared: Prepared) -> list[pictures.Line]:
   if "label" in rows:
     words = [str(classes[i]) for i in rows["label"]]
   return [
-    line for name, of in listed.items() for line in _lines(name, of, words)
+    line
+    for name, items in listed.items()
+    for line in _lines(name, items, words)
   ]
 
 

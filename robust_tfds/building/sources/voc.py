@@ -193,10 +193,10 @@ def _check_size(
   texts = [root.findtext(f"size/{side}") for side in ("height", "width")]
   if size is None or None in texts:
     return
-  said = tuple(_number(text, f"{where}: size") for text in texts)
-  if any(said) and said != tuple(size):
+  stated = tuple(_number(text, f"{where}: size") for text in texts)
+  if any(stated) and stated != tuple(size):
     raise errors.UserError(
-      f"{where}: size: {said[1]} x {said[0]} px, the picture has {size[1]} x"
+      f"{where}: size: {stated[1]} x {stated[0]} px, the picture has {size[1]} x"
       f" {size[0]}; boxes are in px of the original. Unpack the archive again."
     )
 
