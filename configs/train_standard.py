@@ -5,7 +5,8 @@
   robust-tfds train --config=train_standard:cifar --workdir=/runs/cifar
   robust-tfds train --config=train_standard:segmentation --workdir=/tmp/masks
 
-`:segmentation` trains a tiny FCN on scenes of digits with masks. By itself on scikit-learn's digits, in seconds. `:cifar` and `:imagenet` are the
+By itself on scikit-learn's digits, in seconds. `:segmentation` trains a tiny FCN on
+scenes of digits with masks, in a minute. `:cifar` and `:imagenet` are the
 settings that AugMix's paper and code compare with (Hendrycks et al. 2020): WRN-40-2
 or the network after a comma, ResNet-50 for 90 epochs or 180; their data are read
 through TFDS. All of them are trained on, as there; with --config.data.validation=0.1

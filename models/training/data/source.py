@@ -134,6 +134,9 @@ class Source:
     height, width, _ = crops.shape(rule) if rule else (None, None, 3)
     if height and width:
       return height, width
+    if self.kind == examples.MASKS and not rule and self.config.canvas:
+      rows, columns = self.config.canvas
+      return rows, columns
     sizes: dict[tuple[int, int], str] = {}
     for number in self._part(split):
       size = self._examples.size(number)
@@ -400,7 +403,16 @@ def _batch(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _add_canvas(read: examples.Examples, config: Config) -> Config:
-  """Return the config with the canvas and box number that objects need."""
+  """Return the config with the canvas that objects and masks need, and the
+  number of boxes.
+  """
+  if read.kind == examples.MASKS and not (config.geometry or config.canvas):
+    sizes = {read.size(number) for number in range(len(read.ids))}
+    if len(sizes) == 1:
+      return config
+    heights, widths = zip(*sizes)
+    largest = max(heights), max(widths)
+    return config.model_copy(update={"canvas": largest})
   if read.kind != examples.OBJECTS or (config.canvas and config.boxes):
     return config
   if not read.largest:

@@ -124,6 +124,14 @@ def parity(name):
   return differences, scale, loaded
 
 
+def _auxiliary(name):
+  """Multiply-adds of the auxiliary head, in billions: torchvision counts it."""
+  inputs = {"lraspp": 0, "deeplabv3_mobilenet": 40}
+  width = next((n for k, n in inputs.items() if name.startswith(k)), 1024)
+  inner, places = width // 4, 65 * 65  # stride 8 of 520 px
+  return places * (width * inner * 9 + inner * 21) / 1e9
+
+
 class ParityTest(parameterized.TestCase):
   @parameterized.parameters(*_QUICK)
   def test_quick(self, name):
@@ -159,10 +167,9 @@ class LibraryTest(absltest.TestCase):
       )
       count = sum(p.numel() for p in module.parameters())
       self.assertEqual(count, variant.spec.parameters, name)
-      counted = catalogue.gflops()[name]
-      self.assertAlmostEqual(
-        counted, weights.meta["_ops"], delta=0.01 * weights.meta["_ops"]
-      )
+      counted = catalogue.gflops()[name] + _auxiliary(name)
+      allowed = 0.001 * weights.meta["_ops"]
+      self.assertAlmostEqual(counted, weights.meta["_ops"], delta=allowed)
       self.assertEqual(
         weights.transforms().resize_size, [variant.spec.short_px]
       )
