@@ -211,12 +211,16 @@ class Family:
   rows: tuple[Row, ...]
   mixes: Mapping[str, Mix] = dataclasses.field(default_factory=dict)
   lists: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+  _parts: list[Family] = dataclasses.field(
+    default_factory=list, init=False, repr=False, compare=False
+  )
 
   def add(self, row: Row) -> None:
     """Add a row of set `own`: `robust_tfds/own_corruptions.py`."""
-    object.__setattr__(self, "rows", (*self.rows, row))
-    for cached in ("_row_of", "_conditions_of"):
-      vars(self).pop(cached, None)
+    for family in (self, *self._parts):
+      object.__setattr__(family, "rows", (*family.rows, row))
+      for cached in ("_row_of", "_conditions_of"):
+        vars(family).pop(cached, None)
     for tell in _TOLD_OF_ROWS:
       tell()
 
@@ -330,11 +334,27 @@ class Family:
       for level in self.levels(r.name)
     }
 
-  def conditions(self, subset: str = "all") -> list[Condition]:
-    """Return clean, then every name of a set and of set `own` at every level."""
-    names = {*self.names(subset), *self.names("own")}
-    known = self._conditions_of.values()
-    return [Condition(), *(c for c in known if c.name in names)]
+  def conditions(self) -> list[Condition]:
+    """Return clean, then every name of sets `all` and `own` at every level."""
+    names = {*self.names(), *self.names("own")}
+    return [c for c in self.known_conditions if c.clean or c.name in names]
+
+  @property
+  def known_conditions(self) -> list[Condition]:
+    """Clean, then every known name at every level."""
+    return [Condition(), *self._conditions_of.values()]
+
+  def of_list(self, name: str) -> Family:
+    """Return the family of the sets whose published names are one of `lists`.
+
+    They are its common ones, in the list's order; there are no extra ones.
+    """
+    rows = (self.row(member) for member in self.lists[name])
+    common = [dataclasses.replace(row, set="common") for row in rows]
+    own = [row for row in self.rows if row.set == "own"]
+    part = dataclasses.replace(self, rows=(*common, *own))
+    self._parts.append(part)
+    return part
 
   def resolve(self, selection: str | Iterable[str]) -> tuple[str, ...]:
     """Return names in the papers' order, from what a user writes.
@@ -591,8 +611,7 @@ def _group_of_file(file: pathlib.Path, groups: Sequence[str]) -> str:
   return str(lines[0])
 
 
-# Mintun et al. 2021: chosen to be unlike the 19. Both sets are lists of these, as
-# five are in both.
+# Mintun et al. 2021: chosen to be unlike the 19; five names are in both lists.
 _C_BAR = {
   "c_bar": (
     "blue_noise_sample plasma_noise checkerboard_cutout cocentric_sine_waves"
@@ -639,6 +658,7 @@ PICTURES = Family(
   ),
   lists={name: tuple(words.split()) for name, words in _C_BAR.items()},
 )
+C_BAR, C_BAR_CIFAR = map(PICTURES.of_list, _C_BAR)
 
 SEQUENCES = Family(
   "sequences",

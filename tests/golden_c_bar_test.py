@@ -4,20 +4,27 @@
 how the expected values were made, and which differences float32 makes.
 """
 
+import gzip
+import io
 import json
+import pathlib
 import unittest
+from unittest import mock
 
 import numpy as np
 import pytest
+import tensorflow_datasets as tfds
 from absl.testing import absltest, parameterized
 from PIL import Image
 
-from robust_tfds import conditions, corruptions, errors
-from tests import shared_data
+from robust_tfds import build, conditions, corruptions, datasets, errors
+from robust_tfds.building.sources import published_arrays
+from tests import shared_data, tiny_files
 
 FOLDER = shared_data.folder_of_goldens("c_bar")
 _SETS = {"imagenet224": ("imagenet", 224), "cifar32": ("cifar10", 32)}
 _PLANES = {"blue_noise_sample": 1, "brownish_noise": 3}
+_LEVELS = conditions.SEVERITIES
 _SHARE = 0.999  # of the values differ by at most 1
 _MEAN = 0.02  # levels; rounding in place of truncation would be .5
 
@@ -204,6 +211,68 @@ class NamesTest(absltest.TestCase):
     self.assertLen(set(sets[0]) & set(sets[1]), 5)
     self.assertLen(corruptions.names("all"), 19)
     self.assertEqual(sets[0][:2], ("blue_noise_sample", "plasma_noise"))
+
+
+class SetsTest(parameterized.TestCase):
+  """The two data sets: their own conditions, and the authors' files."""
+
+  def test_configs(self):
+    for name, members in (
+      ("imagenet_c_bar", "c_bar"),
+      ("cifar10_c_bar", "c_bar_cifar"),
+    ):
+      builder = datasets.builder_class(name)
+      expected = [f"{n}_{s}" for n in corruptions.names(members) for s in _LEVELS]
+      self.assertEqual(builder.condition_names(), ["clean", *expected])
+      self.assertEqual(build.configs(name, members), expected)
+    for name in ("imagenet_c", "cifar10_c", "digits_c"):
+      self.assertLen(datasets.builder_class(name).condition_names(), 96)
+
+  @parameterized.parameters(
+    ("imagenet_c_bar", "fog_3", "Unknown corruption 'fog'"),
+    ("imagenet_c", "lines_3", "Unknown config 'lines_3'"),
+  )
+  def test_conditions_of_other_sets(self, name, config, message):
+    with self.assertRaisesRegex(errors.UserError, message):
+      datasets.builder(name, config)
+
+  @parameterized.parameters(
+    ("imagenet_c_bar.tar", False),
+    ("imagenet_c_bar.tar.gz", True),
+    ("imagenet-c-bar/sparkles/2/n01440764/a.JPEG", None),
+  )
+  def test_published_pictures(self, path, gz):
+    root = pathlib.Path(self.create_tempdir().full_path)
+    data = tiny_files.encoded(tiny_files.smooth(224, 224, 0), "JPEG")
+    members = {f"x/sparkles/{s}/n01440764/a.JPEG": data for s in (1, 2)}
+    file = data if gz is None else tiny_files.tar(members)
+    tiny_files.put(root, {path: gzip.compress(file) if gz else file})
+    (row,) = self._read("imagenet_c_bar", "sparkles_2", root, "validation")
+    self.assertEqual((row["example_id"], row["label"]), (b"a.JPEG", 0))
+    expected = np.asarray(Image.open(io.BytesIO(data)))
+    np.testing.assert_array_equal(row["image"], expected)
+
+  def test_the_authors_arrays(self):
+    root = pathlib.Path(self.create_tempdir().full_path)
+    folder = root / "CIFAR-10-C-Bar"
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    pixels = rng.integers(0, 256, (5, 4, 32, 32, 3), np.uint8)
+    np.save(folder / "lines.npy", pixels.reshape(20, 32, 32, 3))
+    np.save(folder / "labels.npy", np.tile(np.arange(4), 5))
+    with mock.patch.object(published_arrays, "IMAGES", 4):
+      rows = self._read("cifar10_c_bar", "lines_3", root, "test")
+    got = {int(r["label"]): r["image"] for r in rows}
+    np.testing.assert_array_equal([got[i] for i in range(4)], pixels[2])
+
+  def _read(self, name, config, manual_dir, split):
+    built = datasets.prepare(
+      name,
+      f"{config}_published",
+      data_dir=self.create_tempdir().full_path,
+      manual_dir=manual_dir,
+    )
+    return list(tfds.as_numpy(built.as_dataset(split=split)))
 
 
 if __name__ == "__main__":

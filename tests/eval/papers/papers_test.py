@@ -191,7 +191,7 @@ class DetectionTest(absltest.TestCase):
 
 class SourcesTest(absltest.TestCase):
   def test_every_paper_has_one(self):
-    self.assertLen(papers.names(), 4)
+    self.assertLen(papers.names(), 5)
     for name in papers.names():
       self.assertRegex(papers.source(name), r"et al\.|&")
 
