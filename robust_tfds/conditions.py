@@ -352,7 +352,9 @@ class Family:
     rows = (self.row(member) for member in self.lists[name])
     common = [dataclasses.replace(row, set="common") for row in rows]
     own = [row for row in self.rows if row.set == "own"]
-    part = dataclasses.replace(self, rows=(*common, *own))
+    part = dataclasses.replace(
+      self, rows=(*common, *own), lists={name: self.lists[name]}
+    )
     self._parts.append(part)
     return part
 
@@ -528,7 +530,7 @@ def raw_keys(
   seed: int,
   dataset: str,
   name: str,
-  level: int,
+  level: float,
   example_ids: Sequence[str],
   frames: Sequence[int] | None = None,
 ) -> np.ndarray:
@@ -540,7 +542,8 @@ def raw_keys(
     seed: the run's.
     dataset: name of the corrupted dataset, e.g. `imagenet_c`.
     name: of the corruption.
-    level: severity or difficulty; 0 of clean data.
+    level: severity or difficulty; 0 of clean data; of CCC also a fraction: 2.0
+      has the keys of 2.
     example_ids: B stable ids.
     frames: a number beside each id; 0 in all our datasets.
 
@@ -552,9 +555,11 @@ def raw_keys(
   texts = {"dataset": [dataset], "name": [name], "example_id": example_ids}
   for field, values in texts.items():
     _check_texts(field, values)
-  _check_from_0("severity", [level])
+  fraction = isinstance(level, float)
+  _check_from_0("severity", [] if fraction else [level])
   _check_from_0("frame", numbers)
-  head = _BETWEEN.join((str(check_seed(seed)), dataset, name, str(int(level))))
+  number = f"{level:g}" if fraction else str(int(level))
+  head = _BETWEEN.join((str(check_seed(seed)), dataset, name, number))
   digests = b"".join(
     hashlib.sha256(f"{head}{_BETWEEN}{i}{_BETWEEN}{int(f)}".encode()).digest()[
       :8

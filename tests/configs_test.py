@@ -210,7 +210,8 @@ class PrintedPlanTest(parameterized.TestCase):
   def test_measured(self, file, what):
     config = _config(file, what)
     config.batch_size = 1
-    small = {"corruptions": "contrast", "perturbations": "brightness"}
+    of_c = "sparkles" if file.endswith("c_bar") else "contrast"
+    small = {"corruptions": of_c, "perturbations": "brightness"}
     if config.get("task") == "video":
       small["perturbations"] = "jpeg"
     task = tasks.get(config.get("task", "classification"))

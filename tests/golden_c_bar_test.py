@@ -222,7 +222,9 @@ class SetsTest(parameterized.TestCase):
       ("cifar10_c_bar", "c_bar_cifar"),
     ):
       builder = datasets.builder_class(name)
-      expected = [f"{n}_{s}" for n in corruptions.names(members) for s in _LEVELS]
+      expected = [
+        f"{n}_{s}" for n in corruptions.names(members) for s in _LEVELS
+      ]
       self.assertEqual(builder.condition_names(), ["clean", *expected])
       self.assertEqual(build.configs(name, members), expected)
     for name in ("imagenet_c", "cifar10_c", "digits_c"):

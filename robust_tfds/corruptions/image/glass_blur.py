@@ -43,6 +43,11 @@ SEVERITIES = {  # (sigma in px, largest displacement in px, passes)
     (0.4, 1, 2),
   ),
 }
+# CCC rounds the loops, and moves by a pixel at least.
+SEVERITIES["ccc"] = tuple(
+  (sigma, max(1, round(delta)), round(passes))
+  for sigma, delta, passes in spec.quarters((0, 0, 0), SEVERITIES["imagenet"])
+)
 _WEYL = 0x9E3779B9  # odd: a different key for every pass
 
 

@@ -7,6 +7,7 @@ variables"): one random word and one read, whatever the rate. Counts beyond the
 rate all saturate to white and share one outcome.
 """
 
+import math
 from collections.abc import Sequence
 
 import jax
@@ -22,6 +23,11 @@ SEVERITIES = {  # expected photons of a white value
   "tiny_imagenet": (250, 100, 50, 30, 15),
   "cifar10": (500, 250, 100, 75, 50),
 }
+# CCC interpolates what a photon is worth.
+SEVERITIES["ccc"] = tuple(
+  1 / worth
+  for worth in spec.quarters(0, [1 / rate for rate in SEVERITIES["imagenet"]])
+)
 _WORD = 32
 
 
@@ -36,9 +42,9 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   return alias_tables(edition.row(SEVERITIES))
 
 
-def alias_tables(rates: Sequence[int]) -> dict[str, np.ndarray]:
+def alias_tables(rates: Sequence[float]) -> dict[str, np.ndarray]:
   """Return `tables` for any rates."""
-  bits = int(max(rates)).bit_length()  # counts 0..rate
+  bits = math.ceil(max(rates)).bit_length()  # counts 0..rate
   pmf = np.concatenate([_clipped_poisson(r, 1 << bits) for r in rates])
   return {
     "alias": _alias(pmf).reshape(len(rates), 256, 1 << bits),
@@ -67,33 +73,33 @@ def apply(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
   return layout.flat(draws).astype(jnp.float32) * scene.table["step"]
 
 
-def _step(rate: int) -> np.float32:
+def _step(rate: float) -> np.float32:
   """Return the levels per photon, rounded so that truncation equals the float64
   code's.
   """
-  counts = np.arange(rate + 1)
+  counts = np.arange(math.ceil(rate) + 1)
   want = (np.clip(counts / float(rate), 0, 1) * 255).astype(np.uint8)
   step = np.float32(255 / rate)
   for candidate in (step, np.nextafter(step, np.float32(256))):
-    if np.array_equal(
-      (counts.astype(np.float32) * candidate).astype(int), want
-    ):
+    levels = np.minimum(counts.astype(np.float32) * candidate, 255)
+    if np.array_equal(levels.astype(int), want):
       return candidate
   raise AssertionError(f"No float32 step reproduces the levels of rate {rate}.")
 
 
-def _clipped_poisson(rate: int, columns: int) -> np.ndarray:
+def _clipped_poisson(rate: float, columns: int) -> np.ndarray:
   """Compute probabilities `[256, columns]` of min(Poisson(level / 255 * rate),
   rate).
   """
-  counts = np.arange(rate)
+  largest = math.ceil(rate)
+  counts = np.arange(largest)
   mean = (np.arange(256) / 255 * rate)[:, None]
   log_factorial = np.concatenate([[0], np.cumsum(np.log(counts[1:]))])
   with np.errstate(divide="ignore", invalid="ignore"):
     log = np.where(counts == 0, 0.0, counts * np.log(mean))
   pmf = np.zeros((256, columns))
-  pmf[:, :rate] = np.exp(log - mean - log_factorial)
-  pmf[:, rate] = np.maximum(1 - pmf.sum(axis=1), 0)
+  pmf[:, :largest] = np.exp(log - mean - log_factorial)
+  pmf[:, largest] = np.maximum(1 - pmf.sum(axis=1), 0)
   return pmf
 
 
