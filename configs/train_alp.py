@@ -26,7 +26,7 @@ SETTINGS = ("digits", "imagenet64", "tiny", "linf")
 
 
 def get_config(setting: str = "digits") -> ml_collections.ConfigDict:
-  """The training; override fields with --config.field=value."""
+  """Return the training's config; override fields with --config.field=value."""
   train_standard.check(setting, SETTINGS, "train_alp")
   recipe = {
     "name": "alp",
@@ -56,7 +56,7 @@ def get_config(setting: str = "digits") -> ml_collections.ConfigDict:
 
 
 def _pairing(config: ml_collections.ConfigDict) -> None:
-  """As tensorflow/models trains a ResNet-50 at 64 px."""
+  """Set what tensorflow/models trains a ResNet-50 at 64 px with."""
   config.model.name = "resnet50_64px"
   config.model.update({"frozen_stages": 0, "num_classes": 0})
   config.data.source = "tfds:imagenet_resized/64x64"

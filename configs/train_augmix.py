@@ -19,7 +19,7 @@ SETTINGS = train_standard.SETTINGS
 
 
 def get_config(setting: str = "digits") -> ml_collections.ConfigDict:
-  """The training; override fields with --config.field=value."""
+  """Return the training's config; override fields with --config.field=value."""
   severity = 1 if setting.startswith("imagenet") else 3
   recipe = {"name": "augmix", "jsd": 12.0, "severity": severity}
   return train_standard.common(setting, recipe).lock()

@@ -54,7 +54,7 @@ SETTINGS = (
 
 
 def get_config(setting: str = "digits") -> ml_collections.ConfigDict:
-  """The training; override fields with --config.field=value."""
+  """Return the training's config; override fields with --config.field=value."""
   train_standard.check(setting, SETTINGS, "train_corruption_mix")
   first, _, second = setting.partition(",")
   if first in _MIXES:
@@ -69,7 +69,7 @@ def get_config(setting: str = "digits") -> ml_collections.ConfigDict:
 
 
 def _of_videos(mix: str, place: str) -> ml_collections.ConfigDict:
-  """Digits in motion, or the authors' setting over a set of theirs."""
+  """Return the config for digits in motion, or the authors' for a set of theirs."""
   config = train_standard.common("digits", _recipe(mix))
   config.allow_benchmark_conditions = mix != "pixmix"
   config.data.update({"manual_dir": "", "crop": "short36_random32"})
@@ -83,7 +83,7 @@ def _of_videos(mix: str, place: str) -> ml_collections.ConfigDict:
 
 
 def _of_paper(config: ml_collections.ConfigDict, source: str) -> None:
-  """The released code's defaults: docs/evidence/specs/training.md section 4."""
+  """Set the released code's defaults: docs/evidence/specs/training.md section 4."""
   config.model.name, config.data.source = "i3d_r50", source
   config.data.crop, config.data.geometry = (
     "short256_random224",
@@ -100,7 +100,7 @@ def _of_paper(config: ml_collections.ConfigDict, source: str) -> None:
 
 
 def _recipe(mix: str) -> dict:
-  """A mix as the paper prints it."""
+  """Return the recipe of a mix as the paper prints it."""
   lines = train_standard.printed(_PAPER, "training_mixes")
   rows = {r["training"]: r for r in lines if r["condition"] == "train"}
   ends = (int(rows[mix][f"{end}_severity"]) for end in ("lowest", "highest"))

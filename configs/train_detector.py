@@ -45,7 +45,7 @@ _SOURCES = {
 
 
 def get_config(setting: str = "digits") -> ml_collections.ConfigDict:
-  """The training; override fields with --config.field=value."""
+  """Return the training's config; override fields with --config.field=value."""
   train_standard.check(setting, SETTINGS, "train_detector")
   recipe = {"name": "detector", **_STYLES, "alpha": 1.0}
   recipe |= {"style_px": 32 if setting == "digits" else 512}
@@ -61,7 +61,7 @@ def get_config(setting: str = "digits") -> ml_collections.ConfigDict:
 
 
 def _digits(config: ml_collections.ConfigDict) -> None:
-  """As `quickstart_detection` trains it."""
+  """Set what `quickstart_detection` trains with."""
   config.model.name = "tiny_retinanet"
   config.data.source = "digits_detection"
   config.optimizer.learning_rate = 5e-3
@@ -71,7 +71,7 @@ def _digits(config: ml_collections.ConfigDict) -> None:
 
 
 def _of_papers(config: ml_collections.ConfigDict, setting: str) -> None:
-  """Two pictures a GPU; norms and the first two stages frozen."""
+  """Set the papers' training; norms and the first two stages are frozen."""
   config.model.update({"name": _FASTER, "frozen_norms": True})
   config.model.frozen_stages = 2
   config.data.validation = 0.01
@@ -89,7 +89,7 @@ def _of_papers(config: ml_collections.ConfigDict, setting: str) -> None:
 
 
 def _vid(config: ml_collections.ConfigDict, backbone: str) -> None:
-  """Table 11: `eval/papers/shankar2021/table11.tsv`, of maskrcnn-benchmark."""
+  """Set Table 11 of `eval/papers/shankar2021/table11.tsv`, by maskrcnn-benchmark."""
   lines = train_standard.printed("shankar2021", "table11")
   rows = {r["network"].split()[-1].replace("-", "").lower(): r for r in lines}
   row = rows[backbone]
@@ -105,6 +105,6 @@ def _vid(config: ml_collections.ConfigDict, backbone: str) -> None:
 def _steps(
   config: ml_collections.ConfigDict, rate: float, **at: tuple | list
 ) -> None:
-  """SGD, x.1 at some epochs or steps."""
+  """Set SGD, and a rate that is cut to a tenth at some epochs or steps."""
   config.optimizer = train_standard.sgd(rate, weight_decay=1e-4, nesterov=False)
   config.schedule = {"name": "step", "factor": 0.1, "warmup": 500, **at}

@@ -47,7 +47,7 @@ SETTINGS = (
 
 
 def get_config(setting: str = "digits") -> ml_collections.ConfigDict:
-  """The training; override fields with --config.field=value."""
+  """Return the training's config; override fields with --config.field=value."""
   train_standard.check(setting, SETTINGS, "train_finetune")
   kind, _, network = setting.partition(",")
   network = network or "resnet50"
@@ -70,7 +70,7 @@ def get_config(setting: str = "digits") -> ml_collections.ConfigDict:
 
 
 def _as_printed(config: ml_collections.ConfigDict, network: str) -> None:
-  """Table 10's line of a network."""
+  """Set Table 10's line of a network."""
   from eval.papers import printed_rows
 
   printed = {
@@ -87,6 +87,6 @@ def _as_printed(config: ml_collections.ConfigDict, network: str) -> None:
 
 
 def _on_plateaus(config: ml_collections.ConfigDict) -> None:
-  """ReduceLROnPlateau; its loss is of a tenth of the training data."""
+  """Set ReduceLROnPlateau, whose loss is of a tenth of the training data."""
   config.schedule = {"name": "plateau", "factor": 0.1, "patience": 2}
   config.data.validation = 0.1

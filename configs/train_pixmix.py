@@ -23,7 +23,7 @@ SETTINGS = ("digits", "cifar", "imagenet")
 
 
 def get_config(setting: str = "digits") -> ml_collections.ConfigDict:
-  """The training; override fields with --config.field=value."""
+  """Return the training's config; override fields with --config.field=value."""
   imagenet = setting == "imagenet"
   recipe = {"name": "pixmix", "k": 4, "fractals": 64, "pictures": ""}
   recipe |= {"short_px": 256 if imagenet else 36}

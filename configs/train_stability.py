@@ -24,7 +24,7 @@ SETTINGS = (*_KINDS, *(f"{kind},{cell}" for kind in _KINDS for cell in _CELLS))
 
 
 def get_config(setting: str = "digits") -> ml_collections.ConfigDict:
-  """The training; override fields with --config.field=value."""
+  """Return the training's config; override fields with --config.field=value."""
   train_standard.check(setting, SETTINGS, "train_stability")
   kind, _, cell = setting.partition(",")
   bound, weight = _CELLS[cell or "0.05,0.05"]

@@ -32,12 +32,12 @@ SETTINGS = (
 
 
 def get_config(setting: str = "digits") -> ml_collections.ConfigDict:
-  """The training; override fields with --config.field=value."""
+  """Return the training's config; override fields with --config.field=value."""
   return common(setting, {"name": "standard"}).lock()
 
 
 def check(setting: str, settings: tuple[str, ...], file: str) -> None:
-  """Refuses what stands after a colon and is none of a file's settings."""
+  """Refuse a setting (what stands after the colon) that a file does not have."""
   if setting not in settings:
     raise errors.unknown_error(f"setting of {file}", setting, settings)
 
@@ -45,7 +45,7 @@ def check(setting: str, settings: tuple[str, ...], file: str) -> None:
 def common(
   setting: str, recipe: dict, settings: tuple[str, ...] = SETTINGS
 ) -> ml_collections.ConfigDict:
-  """A recipe in one of the settings that recipes are compared in, unlocked."""
+  """Return a recipe in one of the settings that recipes are compared in, unlocked."""
   check(setting, settings, f"train_{recipe['name']}")
   kind, _, detail = setting.partition(",")
   recipe = {**recipe, "flip": kind != "digits", "label_smoothing": 0.0}
@@ -72,21 +72,21 @@ def common(
 def sgd(
   rate: float | ml_collections.FieldReference, **more: float | bool
 ) -> ml_collections.ConfigDict:
-  """The optimizer of most papers: SGD with a momentum of .9."""
+  """Return the optimizer of most papers: SGD with a momentum of .9."""
   momentum = {"name": "sgd", "learning_rate": rate, "momentum": 0.9}
   rest = {"accumulate": 1, "ema": 0.0}
   return ml_collections.ConfigDict({**momentum, **rest, **more})
 
 
 def fine_tuned(config: ml_collections.ConfigDict, rate: float) -> None:
-  """From torchvision's ResNet-50, 5 epochs at a rate of ours [U], cosine [U]."""
+  """Fine-tune torchvision's ResNet-50: 5 epochs, rate by us [U], cosine [U]."""
   config.model.checkpoint = "torchvision:ResNet50_Weights.IMAGENET1K_V1"
   config.epochs, config.optimizer.learning_rate = 5, rate
   config.schedule = {"name": "cosine", "floor": 0.0, "warmup": 0}
 
 
 def _cifar(config: ml_collections.ConfigDict, network: str) -> None:
-  """AugMix's CIFAR code: cosine per step to 1e-6."""
+  """Set AugMix's CIFAR code: cosine per step to 1e-6."""
   config.model.name, (config.epochs, decay) = network, _CIFAR[network]
   config.data.source, config.data.validation = "tfds:cifar10", 0.0
   config.recipe.crop_px = 4
@@ -95,7 +95,7 @@ def _cifar(config: ml_collections.ConfigDict, network: str) -> None:
 
 
 def _imagenet(config: ml_collections.ConfigDict, epochs: int) -> None:
-  """AugMix's ImageNet code: x.1 at each third of the epochs, 0.1 * B / 256."""
+  """Set AugMix's ImageNet code: x.1 at each third of the epochs, 0.1 * B / 256."""
   config.model.name = "resnet50"
   config.model.dtype = "bfloat16"
   config.data.source, config.data.validation = "tfds:imagenet2012", 0.0
@@ -110,7 +110,7 @@ def _imagenet(config: ml_collections.ConfigDict, epochs: int) -> None:
 
 
 def printed(paper: str, table: str) -> list[dict[str, str]]:
-  """The lines of a printed table, as `eval/papers` has it."""
+  """Read the lines of a printed table of `eval/papers`."""
   folder = pathlib.Path(__file__).parents[1] / "eval" / "papers"
   lines = reading.line_list(folder / paper / f"{table}.tsv")
   head, *rows = (line.rstrip("\n").split("\t") for line in lines)

@@ -21,7 +21,7 @@ SETTINGS = ("digits", "cifar", "imagenet")
 
 
 def get_config(setting: str = "digits") -> ml_collections.ConfigDict:
-  """The training; override fields with --config.field=value."""
+  """Return the training's config; override fields with --config.field=value."""
   imagenet = setting == "imagenet"
   recipe: dict = {
     "name": "stylized",

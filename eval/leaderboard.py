@@ -96,10 +96,10 @@ def main(argv: Sequence[str]) -> None:
       writer.export(
         [paths.parse(run, "--export") for run in settings.export],
         paths.parse(settings.out, "--out"),
-        _by_label(settings.trained_on, "trained_on"),
+        _parse_by_label(settings.trained_on, "trained_on"),
         {
           label: names.split(",")
-          for label, names in _by_label(
+          for label, names in _parse_by_label(
             settings.corruptions_seen, "corruptions_seen"
           ).items()
         },
@@ -109,14 +109,14 @@ def main(argv: Sequence[str]) -> None:
   _boards(settings, runs)
 
 
-def _by_label(stated: Sequence[str], flag: str) -> dict[str, str]:
+def _parse_by_label(flag_values: Sequence[str], flag: str) -> dict[str, str]:
   """Return what a flag says of models: label -> words.
 
   Raises:
     UserError: not LABEL=WORDS, or a label twice.
   """
   out: dict[str, str] = {}
-  for text in stated:
+  for text in flag_values:
     label, equals, words = text.partition("=")
     if not (label and equals and words.strip()):
       raise errors.UserError(f"--{flag}={text}: expected LABEL=WORDS.")

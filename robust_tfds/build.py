@@ -35,7 +35,7 @@ from robust_tfds.storage import paths
 
 
 def define_flags() -> None:
-  """The command's flags."""
+  """Define the command's flags."""
   flags.DEFINE_string(
     "config",
     "",
@@ -110,7 +110,7 @@ def define_flags() -> None:
 
 
 def main(argv: Sequence[str]) -> None:
-  """Builds the configs of one dataset."""
+  """Build the configs of one dataset."""
   if len(argv) != 2:
     raise app.UsageError("Name one dataset, e.g. digits_c.")
   settings = flags.FLAGS
@@ -140,7 +140,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _options(settings: flags.FlagValues) -> dict[str, Any]:
-  """What `datasets.prepare_all` takes."""
+  """Return the keyword arguments of `datasets.prepare_all`."""
   listed = beam_options.split(settings.beam_pipeline_options)
   if listed and not settings.beam:
     raise errors.UserError(
@@ -163,7 +163,7 @@ def _options(settings: flags.FlagValues) -> dict[str, Any]:
 
 
 def _report(built: base.Builder) -> None:
-  """Prints where one config is."""
+  """Print where one config is."""
   counts = ", ".join(
     f"{built.counted(s.num_examples, n)} {n} examples"
     for n, s in built.info.splits.items()
@@ -179,7 +179,7 @@ def _report(built: base.Builder) -> None:
 
 
 def configs(name: datasets.Named, selection: str) -> list[str]:
-  """Config names that a `--config` value stands for, each once.
+  """List the configs that a `--config` value stands for, each once.
 
   Raises:
     UserError: a name between two commas is missing; an unknown one is left to the
@@ -198,7 +198,7 @@ def configs(name: datasets.Named, selection: str) -> list[str]:
 
 
 def _named(family: conditions.Family | None, word: str) -> list[str]:
-  """The configs of a word: of a corruption or a set all levels."""
+  """List the configs that a word names: of a corruption or a set, all levels."""
   if family is None:
     return [word]
   if word in family.known_names and family.kind == "sequences":
@@ -215,7 +215,7 @@ def _named(family: conditions.Family | None, word: str) -> list[str]:
 
 
 def shard(names: Sequence[str], text: str) -> list[str]:
-  """The configs of one of several machines: every n-th, from the i-th.
+  """List one machine's share of the configs: every n-th, from the i-th.
 
   >>> shard(["clean", "fog_1", "fog_2"], "2/2")
   ['fog_1']

@@ -133,7 +133,7 @@ def run(
 
 @contextlib.contextmanager
 def _silent_without_a_reader() -> Iterator[None]:
-  """Ends where nobody reads on, `... | head`, as a signal would: status 141."""
+  """End with status 141, as by a signal, if nobody reads on (`... | head`)."""
   try:
     try:
       yield

@@ -593,7 +593,7 @@ def _rows(group: str, names: str, subset: str = "common") -> list[Row]:
   return [Row(name, group, subset) for name in names.split()]
 
 
-def _with_files(folder: str, published: Sequence[Row]) -> tuple[Row, ...]:
+def _add_own_rows(folder: str, published: Sequence[Row]) -> tuple[Row, ...]:
   """Return rows, then one of set `own` for each other plugin file of a folder."""
   known = {row.name for row in published}
   groups = list(dict.fromkeys(row.group for row in published))
@@ -634,7 +634,7 @@ PICTURES = Family(
   "pictures",
   "corruption",
   "severity",
-  _with_files(
+  _add_own_rows(
     "image",
     (
       *_rows("noise", "gaussian_noise shot_noise impulse_noise"),
@@ -669,7 +669,7 @@ SEQUENCES = Family(
   "sequences",
   "perturbation",
   "difficulty",
-  _with_files(
+  _add_own_rows(
     "sequence",
     (
       *_rows("noise", "gaussian_noise shot_noise"),
@@ -696,7 +696,7 @@ VIDEOS = Family(
   "videos",
   "perturbation",
   "severity",
-  _with_files(
+  _add_own_rows(
     "video",
     (
       # Noise is new in every frame and channel: sigma 0.08 to 0.38.

@@ -37,7 +37,7 @@ def define(
   values: flags.FlagValues = flags.FLAGS,
   argv: Sequence[str] | None = None,
 ) -> None:
-  """Define `--config`.
+  """Define the flag `--config`.
 
   Args:
     defaults: the keys that may be set though a file does not name them.

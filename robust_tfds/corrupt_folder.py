@@ -84,7 +84,7 @@ def run(
   workers: int = 4,
   quiet: bool = False,
 ) -> tuple[int, list[str]]:
-  """Corrupts a folder, or one picture.
+  """Corrupt a folder, or one picture.
 
   Args:
     source: folder of pictures, searched to the bottom; or a picture.
@@ -202,7 +202,7 @@ def run(
 def _work(
   batch: folder_work.Batch, walk: picture_folders.Walk, total: int, quiet: bool
 ) -> epath.Path | None:
-  """Makes all results, then the overview of them; who stops it is told."""
+  """Write all results, then their overview; if stopped, say what is kept."""
 
   def so_far() -> str:
     made, files = batch.written + batch.there, total * len(batch.cells)
@@ -221,7 +221,7 @@ def _work(
 
 
 def _labelled(classes: Sequence[str]) -> str:
-  """What stands under `label` of a manifest."""
+  """Describe the column `label` of a manifest."""
   if classes:
     few = ", ".join(classes[:_LISTED]) + ", ..." * (len(classes) > _LISTED)
     return (
@@ -251,7 +251,7 @@ def _cells(names: Sequence[str], severities: Sequence[int]) -> list[_Cell]:
 def _places(
   source: str | os.PathLike, target: str | os.PathLike
 ) -> tuple[picture_folders.Walk, epath.Path]:
-  """The pictures, and the folder of the results."""
+  """Return the pictures and the folder of the results."""
   root, out = paths.resolved(source), paths.resolved(target)
   one = paths.is_file(root)
   if not one and not root.is_dir():
@@ -270,7 +270,7 @@ def _places(
 def _hold_settings(
   record: epath.Path, settings: dict[str, Any], writer: whole_files.Writer
 ) -> None:
-  """Writes down what pixels depend on; refuses a folder of other settings."""
+  """Write down what pixels depend on; refuse a folder of other settings."""
   text = json.dumps(settings, indent=1, sort_keys=True)
   writer.write(record, text.encode())
   held = reading.json_file(record)
@@ -282,7 +282,7 @@ def _hold_settings(
 
 
 def _passed_by(walk: picture_folders.Walk) -> list[str]:
-  """Notes on what lay beside the pictures."""
+  """Return notes on what lay beside the pictures."""
   notes = []
   if walk.hidden:
     notes.append(f"{walk.hidden:,} hidden files or folders were passed by.")
@@ -303,7 +303,7 @@ def _passed_by(walk: picture_folders.Walk) -> list[str]:
 
 
 def _report(done: int, total: int, elapsed: float) -> None:
-  """A line that is written over on a terminal; in a log ten lines at the most."""
+  """Print the progress: one line on a terminal, at most ten lines in a log."""
   live, end = sys.stdout.isatty(), done == total
   if not (live or end or done * 10 // total > (done - 1) * 10 // total):
     return
@@ -323,7 +323,7 @@ def _print_counts(
   elapsed: float,
   sheet: epath.Path | None,
 ) -> None:
-  """What was done, what was not and why, and where to look."""
+  """Print what was done, what was not and why, and where to look."""
   shown = picture_folders.printable
   print(
     f"{_count(total, 'picture')} x {_count(len(batch.cells), 'condition')}:"
@@ -350,7 +350,7 @@ def _count(number: int, noun: str) -> str:
 
 
 def severities(values: Sequence[str]) -> Iterator[int]:
-  """Numbers of a `--severity` list.
+  """Parse the numbers of a `--severity` list.
 
   Raises:
     UserError: not a number.
@@ -362,7 +362,7 @@ def severities(values: Sequence[str]) -> Iterator[int]:
 
 
 def define_flags() -> None:
-  """The command's flags."""
+  """Define the command's flags."""
   flags.DEFINE_string(
     "corruption", "common", "common, extra, all, or names with commas."
   )
@@ -410,7 +410,7 @@ def define_flags() -> None:
 
 
 def main(argv: Sequence[str]) -> None:
-  """Corrupts, and names the pictures that were left out."""
+  """Corrupt, and name the pictures that were left out."""
   options = flags.FLAGS
   if options.get_frost:
     if len(argv) > 1:

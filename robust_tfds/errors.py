@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 
 def without_traceback(function: Callable[P, T]) -> Callable[P, T]:
-  """A public function whose refusals come as one message, without our frames."""
+  """Wrap a public function: its refusals come as one message, without our frames."""
 
   @functools.wraps(function)
   def called(*args: P.args, **kwargs: P.kwargs) -> T:
@@ -52,7 +52,7 @@ def without_traceback(function: Callable[P, T]) -> Callable[P, T]:
 
 @contextlib.contextmanager
 def prefixed(what: object) -> Iterator[None]:
-  """Refusals in it begin with what they are of: `cat/1.png: ...`."""
+  """Begin refusals inside with what they are about: `cat/1.png: ...`."""
   try:
     yield
   except UserError as e:
@@ -62,7 +62,7 @@ def prefixed(what: object) -> Iterator[None]:
 def missing_package_error(
   package: str, extra: str, purpose: str
 ) -> MissingPackageError:
-  """The error for a package that is not installed.
+  """Return the error for a package that is not installed.
 
   Args:
     package: its name on the index.
@@ -76,7 +76,7 @@ def missing_package_error(
 
 
 def unknown_error(kind: str, got: object, names: Iterable[str]) -> UserError:
-  """The error for a name that is not there, with the nearest known one.
+  """Return the error for an unknown name, with the nearest known one.
 
   Args:
     kind: what the name is of, e.g. `corruption`.
@@ -91,7 +91,7 @@ def unknown_error(kind: str, got: object, names: Iterable[str]) -> UserError:
 
 
 def user_fault(error: BaseException) -> str:
-  """What the user's own code raised, and the line that did, for a message."""
+  """Say for a message what the user's own code raised, and on which line."""
   lines = str(error).strip().splitlines() or [""]
   # JAX repeats the whole traceback of a function that it called on the host.
   if any("Traceback (most recent call last)" in line for line in lines):
@@ -106,6 +106,6 @@ def user_fault(error: BaseException) -> str:
 
 
 def _installed(filename: str) -> bool:
-  """Whether a line is of Python, of a package or of ours: not the user's."""
+  """Return whether a line is Python's, a package's or ours: not the user's."""
   folders = (*layout.folders(), os.path.dirname(os.__file__))
   return "site-packages" in filename or filename.startswith(folders)

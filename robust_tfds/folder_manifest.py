@@ -32,7 +32,7 @@ _PIXELS = ("any", "none")  # edition and geometry: pictures keep their size
 
 
 def check(path: epath.Path) -> None:
-  """Refuses to write over a file, which may hold predictions.
+  """Refuse to write over a file, which may hold predictions.
 
   Raises:
     UserError: names it, or the folder that is not there.
@@ -49,7 +49,7 @@ def check(path: epath.Path) -> None:
 
 
 def class_folders(root: epath.Path, files: Iterable[epath.Path]) -> list[str]:
-  """Names of the classes: the folders right below the root that hold pictures.
+  """Name the classes: the folders right below the root that hold pictures.
 
   Returns:
     None of a single folder; a picture beside several is of no class.
@@ -72,7 +72,7 @@ def write(
   typed: str,
   classes: bool,
 ) -> int:
-  """Writes the table, of the pictures that are there under every condition.
+  """Write the table of the pictures that are there under every condition.
 
   Args:
     path: where; nothing is there yet.

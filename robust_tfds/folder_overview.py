@@ -28,7 +28,7 @@ _Cell = tuple[str, int]  # (corruption, severity)
 def write(
   batch: folder_work.Batch, files: Iterable[epath.Path]
 ) -> epath.Path | None:
-  """Draws a few pictures of a batch, of several classes where it has any.
+  """Draw a few pictures of a batch, of several classes if there are several.
 
   A sheet that is there is replaced.
 
@@ -71,7 +71,7 @@ def _few(
 
 
 def _chosen(cells: Sequence[_Cell]) -> list[_Cell]:
-  """The conditions that are shown: all of a few, else one of each corruption."""
+  """Choose the conditions to show: all if they are few, else one of each corruption."""
   corrupted = [cell for cell in cells if cell[0] != conditions.CLEAN]
   if len(corrupted) < _COLUMNS:
     return corrupted
@@ -93,7 +93,7 @@ def _band(
   cells: Sequence[_Cell],
   columns: int,
 ) -> np.ndarray:
-  """A line of labels and a row a picture, uint8 `[H, W, 3]`."""
+  """Draw a line of labels and a row for each picture, uint8 `[H, W, 3]`."""
   wide, high = _WIDE_PX + _GAP_PX, _HIGH_PX + _GAP_PX
   shape = (_LABEL_PX + high * len(files), wide * columns, 3)
   sheet = np.full(shape, 255, np.uint8)
@@ -109,7 +109,7 @@ def _band(
 
 
 def _label(text: str, level: int, high: int = _LABEL_PX) -> np.ndarray:
-  """Words on an even grey, uint8 `[high, W, 3]`."""
+  """Draw words on an even grey, uint8 `[high, W, 3]`."""
   from PIL import Image, ImageDraw
 
   label = Image.new("RGB", (_WIDE_PX, high), (level,) * 3)
@@ -120,7 +120,7 @@ def _label(text: str, level: int, high: int = _LABEL_PX) -> np.ndarray:
 def _tile(
   batch: folder_work.Batch, file: epath.Path, cell: _Cell
 ) -> np.ndarray:
-  """A small copy of a result, of clean of the picture; of none it says so."""
+  """Draw a small copy of a result (clean: of the picture), or say that none is there."""
   try:
     if cell[0] == conditions.CLEAN:
       return _small(

@@ -55,12 +55,12 @@ class Notes:
     self._first: dict[str, str] = {}
 
   def add(self, kind: str, source: str) -> None:
-    """One more picture of a kind."""
+    """Add one more picture of a kind."""
     self._counts[kind] += 1
     self._first.setdefault(kind, source)
 
   def lines(self) -> list[str]:
-    """A line for each kind, with the first picture."""
+    """Return a line for each kind, with the first picture."""
     return [
       f"{count:,} {kind}, e.g. {self._first[kind]}."
       for kind, count in self._counts.items()
@@ -100,7 +100,7 @@ class Batch:
   lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
 
   def run(self, files: Iterable[epath.Path]) -> Iterator[int]:
-    """Corrupts the pictures; yields how many are done, after each.
+    """Corrupt the pictures; yield how many are done, after each.
 
     Raises:
       UserError: a result cannot be written.
@@ -125,7 +125,7 @@ class Batch:
     waiting.finish()
 
   def choose_canvases(self, files: Iterable[epath.Path]) -> None:
-    """Few canvases for all pictures that lack results: reads their headers.
+    """Choose few canvases for all pictures that lack results: read their headers.
 
     Counts the results that are there.
     """
@@ -152,7 +152,7 @@ class Batch:
       return None
 
   def _left(self, path: epath.Path) -> list[_Cell]:
-    """What a picture lacks; notes results that are older than it."""
+    """List the results that a picture lacks; note results that are older than it."""
     cells, older = self._missing(path)
     if older:
       self.notes.add(
@@ -163,7 +163,7 @@ class Batch:
     return cells
 
   def _missing(self, path: epath.Path) -> tuple[list[_Cell], bool]:
-    """What a picture lacks; whether a result of it is older than it."""
+    """Return the results that a picture lacks, and whether any result is older."""
     places = {cell: os.fspath(self.place(path, *cell)) for cell in self.cells}
     there = paths.states(places.values())
     changed = paths.state(path).changed[0]
@@ -174,7 +174,7 @@ class Batch:
   def _read(
     self, job: tuple[epath.Path, list[_Cell]]
   ) -> Picture | errors.UserError | None:
-    """The picture; None where nothing is missing; the refusal of a bad one."""
+    """Read a picture: None if nothing is missing, the refusal if it is bad."""
     path, cells = job
     if not cells:
       return None
@@ -233,7 +233,7 @@ class _Waiting:
     self._bytes = 0
 
   def add(self, place: epath.Path, pixels: np.ndarray) -> None:
-    """One more; waits while too many are not written."""
+    """Add one more; wait while too many are not written."""
     save = self._batch.pool.submit(self._save, place, pixels)
     self._queue.append((pixels.nbytes, save))
     self._bytes += pixels.nbytes
@@ -243,7 +243,7 @@ class _Waiting:
       self._take()
 
   def finish(self) -> None:
-    """Waits for all."""
+    """Wait for all jobs."""
     while self._queue:
       self._take()
 
@@ -255,7 +255,7 @@ class _Waiting:
       self._batch.failed.append(refusal)
 
   def _save(self, place: epath.Path, pixels: np.ndarray) -> str | None:
-    """Writes a result; the reason where the format cannot hold it."""
+    """Write a result; return the reason if the format cannot hold it."""
     try:
       data = _encoded(pixels, self._batch.file_format)
     except (OSError, ValueError) as e:
@@ -275,7 +275,7 @@ def read(
   drop_alpha: bool = False,
   ignore_orientation: bool = False,
 ) -> Picture:
-  """A picture of the folder.
+  """Read a picture of the folder.
 
   Raises:
     UserError: as `reading.pictures.picture`, or with transparency that was not
@@ -300,7 +300,7 @@ def _read_ahead(
   items: Iterable[_ItemT],
   count: int,
 ) -> Iterator[tuple[_ItemT, _ResultT]]:
-  """(item, function(item)) in order, `count` of them begun in advance."""
+  """Yield (item, function(item)) in order, `count` of them begun in advance."""
   queue: collections.deque[
     tuple[_ItemT, concurrent.futures.Future[_ResultT]]
   ] = collections.deque()

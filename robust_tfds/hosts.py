@@ -36,7 +36,7 @@ def is_alone() -> bool:
 
 @contextlib.contextmanager
 def alone() -> Iterator[None]:
-  """Inside, this is the only host, and its first device is the only one."""
+  """Let this be the only host inside, and its first device the only one."""
   before = _ALONE.set(True)
   try:
     yield

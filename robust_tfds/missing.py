@@ -34,7 +34,7 @@ class Lack:
   options: tuple[tuple[str, str], ...] = ()
 
   def lines(self) -> list[str]:
-    """All of it but the second command."""
+    """Return all of it but the second command."""
     return [
       f"{self.what}: not here. {self.fault}",
       *(f"  file: {file}" for file in self.files),
@@ -51,7 +51,7 @@ class MissingError(errors.UserError, FileNotFoundError):
   """
 
   def __init__(self, *lacks: Lack, next_command: str = ""):
-    """Says it for a caller in Python; commands add how they were called.
+    """Say it for a caller in Python; commands add how they were called.
 
     Args:
       *lacks: what.
@@ -62,7 +62,7 @@ class MissingError(errors.UserError, FileNotFoundError):
 
 
 def words(lacks: Sequence[Lack], next_command: str = "") -> str:
-  """The one form.
+  """Put all that is missing into the standard message.
 
   Args:
     lacks: at least one.
@@ -73,12 +73,12 @@ def words(lacks: Sequence[Lack], next_command: str = "") -> str:
 
 
 def options(lacks: Sequence[Lack]) -> dict[str, str]:
-  """What all of them want given the second time."""
+  """Return the options that the second command needs for all of them."""
   return {key: value for lack in lacks for key, value in lack.options}
 
 
 def arguments(lacks: Sequence[Lack]) -> dict[str, str]:
-  """The same as arguments of functions, but what is of one of several models.
+  """Return `options` as arguments of functions, without those of a single model.
 
   >>> arguments([Lack("a", "No.", options=(("data.manual_dir", "FOLDER"),))])
   {'manual_dir': 'FOLDER'}
@@ -98,7 +98,7 @@ def _second_command(lacks: Sequence[Lack]) -> str:
 def file_line(
   name: str, size: int = 0, sha256: str = "", page: str = ""
 ) -> str:
-  """A file as far as it is known.
+  """Describe a file by what is known of it.
 
   >>> file_line("a.tar", 1200, "0f", "https://a.org")
   'a.tar, 1,200 bytes, sha256 0f, from https://a.org'
@@ -113,7 +113,7 @@ def file_line(
 
 
 def merged(lacks: Sequence[Lack]) -> list[Lack]:
-  """One of each thing, which says how many more of its kind lack.
+  """Keep one of each thing, which says how many more of its kind lack.
 
   >>> merged([Lack("a", "No x."), Lack("a", "No y."), Lack("b", "No z.")])[0].fault
   'No x. And 1 more like it.'
@@ -131,7 +131,7 @@ def merged(lacks: Sequence[Lack]) -> list[Lack]:
 
 @contextlib.contextmanager
 def collected(lacks: list[Lack] | None) -> Iterator[None]:
-  """Adds what a block lacks to a list and goes on; None: lets it be raised."""
+  """Add what a block lacks to a list and go on; None: let the error be raised."""
   try:
     yield
   except MissingError as e:

@@ -35,7 +35,7 @@ def encode(
   container: str = "mp4",
   qscale: int | None = None,
 ) -> bytes:
-  """Frames as the bytes of a video file.
+  """Encode frames as the bytes of a video file.
 
   Args:
     frames: uint8 `[T, H, W, 3]`, or an iterable of `[H, W, 3]`, at least one.
@@ -89,15 +89,15 @@ class Encoder:
     self._count = 0
 
   def __enter__(self) -> Encoder:
-    """Return itself."""
+    """Return the encoder, which is open already."""
     return self
 
   def __exit__(self, *error: Any) -> None:
-    """Closes the file."""
+    """Close the file."""
     self._target.close()
 
   def add(self, pixels: np.ndarray) -> None:
-    """The next frame: uint8 `[H, W, 3]`.
+    """Add the next frame: uint8 `[H, W, 3]`.
 
     Raises:
       UserError: as `encode`.
@@ -125,7 +125,7 @@ class Encoder:
     self._count += 1
 
   def finish(self) -> bytes:
-    """The file's bytes; UserError where there was no frame."""
+    """Return the file's bytes; raise UserError if there was no frame."""
     if self._stream is None:
       raise errors.UserError("A video needs at least one frame, got none.")
     self._target.mux(self._stream.encode())
@@ -160,7 +160,7 @@ def _stream(
 
 
 def _repeatable(codec: str) -> dict[str, str]:
-  """Keeps x264 from its AVX-512 code, whose results differ from run to run.
+  """Keep x264 from its AVX-512 code, whose results differ from run to run.
 
   Measured with x264 core 165: ten encodings of one sequence gave three
   different files; without AVX-512 one, the same as of its plain C code.
@@ -171,7 +171,7 @@ def _repeatable(codec: str) -> dict[str, str]:
 
 
 def _quantiser(qscale: int | None) -> dict[str, str]:
-  """A constant quantiser, as FFmpeg's `-q:v` gives; PyAV cannot set that one."""
+  """Return options for a constant quantiser (FFmpeg's `-q:v`, which PyAV lacks)."""
   return {} if qscale is None else {"qmin": f"{qscale}", "qmax": f"{qscale}"}
 
 

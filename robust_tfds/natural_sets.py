@@ -60,7 +60,7 @@ def rows() -> Mapping[str, Row]:
 
 
 def is_natural(text: str) -> bool:
-  """Whether a text names one, or a config of one.
+  """Return whether a text names a natural set, or a config of one.
 
   >>> is_natural("imagenet_v2/topimages"), is_natural("imagenet_c")
   (True, False)
@@ -69,7 +69,7 @@ def is_natural(text: str) -> bool:
 
 
 def parse(text: str) -> tuple[Row, str]:
-  """The row, and the config; empty: the only one.
+  """Return the row and the config of a set; empty: the set's only config.
 
   Raises:
     UserError: an unknown config, with the nearest one.
@@ -83,7 +83,7 @@ def parse(text: str) -> tuple[Row, str]:
 
 
 def set_name(text: str) -> str:
-  """What tables and example keys call a set.
+  """Return the set's name in tables and example keys.
 
   >>> set_name("imagenet_v2"), set_name("imagenet_a/reference")
   ('imagenet_v2_matched-frequency', 'imagenet_a_reference')
@@ -94,7 +94,7 @@ def set_name(text: str) -> str:
 
 @functools.cache
 def text_of(name: str) -> str | None:
-  """The text that `set_name` calls so; None of another name.
+  """Return the text from which `set_name` makes a name; None if there is none.
 
   >>> text_of("imagenet_v2_topimages"), text_of("imagenet_a"), text_of("pets")
   ('imagenet_v2/topimages', 'imagenet_a', None)
@@ -108,7 +108,7 @@ def text_of(name: str) -> str | None:
 
 
 def row_of_set(name: str) -> Row | None:
-  """The row of a set's name in tables; None of what sets are held against, too."""
+  """Return the row of a set's name in tables; None for reference sets, too."""
   text = text_of(name)
   if text is None:
     return None
@@ -117,5 +117,5 @@ def row_of_set(name: str) -> Row | None:
 
 
 def is_taken(name: str) -> bool:
-  """Whether tables call a set so, or what it is held against."""
+  """Return whether tables use the name for a natural set or its reference set."""
   return text_of(name) is not None

@@ -161,23 +161,23 @@ def _codes(module: types.ModuleType) -> set[bytes]:
   }
 
 
-def check_noted(where: str, name: str, noted: str) -> None:
+def check_noted(where: str, name: str, checksum: str) -> None:
   """Refuse data of a user's corruption that is not registered here.
 
   Args:
     where: the data, in words.
     name: name of the corruption.
-    noted: sha256 of its file, as noted with the data; '' if none was noted.
+    checksum: sha256 of its file, as noted with the data; '' if none was noted.
 
   Raises:
     UserError: says how to register it.
   """
-  if noted == sha256(name):
+  if checksum == sha256(name):
     return
   known = "another one is registered here" if sha256(name) else "none is here"
   raise errors.UserError(
     f"{where}: {name} is a corruption of its author's own, of a file with sha256"
-    f" {noted or 'unknown'}; {known}. A stranger's file is never run: read it,"
+    f" {checksum or 'unknown'}; {known}. A stranger's file is never run: read it,"
     f" and register it yourself where you trust it (--{FLAG}={name}.py, or"
     f' corruptions.register("{name}.py")).'
   )

@@ -30,7 +30,7 @@ class Signed(Record):
 
   @classmethod
   def read(cls, path: epath.Path, value: Any) -> Self:
-    """The record of what a file holds.
+    """Make the record of a file's content.
 
     Args:
       value: what `reading.json_file` gave.
@@ -47,16 +47,16 @@ class Signed(Record):
     return self.model_copy(update={_FIELD: checksum(self.written())})
 
   def written(self) -> dict[str, Any]:
-    """The fields that were written: records of earlier code have fewer."""
+    """Return the fields that were written: records of earlier code have fewer."""
     return self.model_dump(exclude_unset=True, by_alias=True)
 
   def dumps(self) -> str:
-    """The text of its file."""
+    """Return the text of the record's file."""
     return json.dumps(self.written(), indent=1, sort_keys=True) + "\n"
 
 
 def checksum(fields: Mapping[str, Any], *, spaces: bool = False) -> str:
-  """sha256 of all fields but the checksum, as sorted JSON.
+  """Compute the sha256 of all fields but the checksum, as sorted JSON.
 
   Args:
     fields: of the record; with or without a checksum.
@@ -72,7 +72,7 @@ def checksum(fields: Mapping[str, Any], *, spaces: bool = False) -> str:
 def check(
   path: epath.Path, fields: Mapping[str, Any], *, spaces: bool = False
 ) -> None:
-  """Refuses a record that was changed.
+  """Refuse a record that was changed.
 
   Args:
     fields: of the record, with its checksum.

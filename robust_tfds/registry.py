@@ -6,7 +6,7 @@ from typing import Any
 
 
 def only_class(module: str, base: type) -> Any:
-  """The subclass of `base` that a module defines.
+  """Return the subclass of `base` that a module defines.
 
   Args:
     module: its full name.

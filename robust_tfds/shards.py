@@ -49,7 +49,7 @@ class Shard:
     return cls(index, count)
 
   def share(self, items: Sequence[T]) -> list[T]:
-    """Every n-th item, from the i-th.
+    """Return every n-th item, from the i-th.
 
     >>> Shard(2, 3).share("abcdefg")
     ['b', 'e']
@@ -57,7 +57,7 @@ class Shard:
     return list(items[self.index - 1 :: self.count])
 
   def __str__(self) -> str:
-    """As on the command line."""
+    """Return the shard as the command line writes it."""
     return f"{self.index}/{self.count}"
 
 

@@ -41,7 +41,7 @@ def listen() -> None:
 
 @contextlib.contextmanager
 def when_stopped(keep: Keep) -> Iterator[None]:
-  """Calls `keep`, in another thread, where the process is stopped meanwhile.
+  """Call `keep`, in another thread, if the process is stopped meanwhile.
 
   The last one that came is called first. The main thread is not interrupted.
   """
@@ -54,7 +54,7 @@ def when_stopped(keep: Keep) -> Iterator[None]:
 
 @contextlib.contextmanager
 def telling(words: Callable[[], str]) -> Iterator[None]:
-  """Says `words()` where the process is stopped meanwhile, and interrupts it.
+  """Print `words()` if the process is stopped meanwhile, and interrupt it.
 
   They are asked for after what was interrupted has cleared up.
   """

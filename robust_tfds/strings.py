@@ -4,7 +4,7 @@ from typing import Any
 
 
 def text(value: Any) -> str:
-  """A string, whether TFDS gave bytes or str.
+  """Return a string, whether TFDS gave bytes or str.
 
   >>> text(b"fog"), text("fog")
   ('fog', 'fog')

@@ -21,7 +21,7 @@ _KNOWN = (b"before absl::InitializeLog()", b"oneDNN custom operations are on")
 
 
 def leave_out() -> None:
-  """From now on, in this process; TensorFlow need not be installed."""
+  """Leave the lines out from now on; TensorFlow need not be installed."""
   if not any(isinstance(f, _Finder) for f in sys.meta_path):
     sys.meta_path.insert(0, _Finder())
   logging.getLogger("absl").addFilter(_is_not_of_tfds)
@@ -32,7 +32,7 @@ def _is_not_of_tfds(record: logging.LogRecord) -> bool:
 
 
 class _Finder(importlib.abc.MetaPathFinder):
-  """Is asked where `tensorflow` is."""
+  """The finder of `tensorflow`, which puts its loader between."""
 
   def find_spec(
     self,
@@ -40,7 +40,7 @@ class _Finder(importlib.abc.MetaPathFinder):
     path: Sequence[str] | None,
     target: types.ModuleType | None = None,
   ) -> importlib.machinery.ModuleSpec | None:
-    """As the others find it, but for how it is loaded."""
+    """Find `tensorflow` as the other finders do, and load it quietly."""
     if fullname != "tensorflow":
       return None
     place = sys.meta_path.index(self)

@@ -72,13 +72,13 @@ class TablesTest(parameterized.TestCase):
     ):
       (package / f"{name}.py").write_text(text)
     with mock.patch.object(conditions, "__file__", str(folder / "x.py")):
-      found = conditions._with_files("image", rows)
+      found = conditions._add_own_rows("image", rows)
       own = conditions.Row("mine", "noise", "own")
       self.assertEqual(found, (*rows, own))
       for text in ("", 'GROUP = "mine"\n', 'GROUP = "noise"\n' * 2):
         (package / "mine.py").write_text(text)
         with self.assertRaisesRegex(ValueError, "mine.py: got GROUP .*'noise'"):
-          conditions._with_files("image", rows)
+          conditions._add_own_rows("image", rows)
     self.assertLen(conditions.SEQUENCES.names("common"), 10)
 
   def test_validation_is_the_extra_set(self):

@@ -81,7 +81,7 @@ def _michaelis(table: str, network: str, metric: str, **fields: str) -> float:
 
 
 def corruptions() -> str:
-  """15 types at five levels, four more apart; sequences of over 30 frames."""
+  """Count 15 types at five levels and four more; sequences of over 30 frames."""
   pictures, sequences = conditions.PICTURES, conditions.SEQUENCES
   count = len(pictures.names("common"))
   return (
@@ -92,7 +92,7 @@ def corruptions() -> str:
 
 
 def top5_examples() -> str:
-  """The distances of Appendix C's eight permutations."""
+  """State the distances of Appendix C's eight permutations."""
   first, out = np.arange(1000), []
   for start in _PERMUTATIONS:
     sigma = [*start]
@@ -103,7 +103,7 @@ def top5_examples() -> str:
 
 
 def relative_mce() -> str:
-  """Whether robustness itself changed from AlexNet to ResNet-50."""
+  """Compare robustness itself from AlexNet to ResNet-50."""
   of = [
     _hendrycks("table2", network, "relative_mce")
     for network in ("AlexNet", "ResNet-50")
@@ -112,12 +112,12 @@ def relative_mce() -> str:
 
 
 def batch_normalization() -> str:
-  """What it did to VGG-19: under corruptions, under perturbations."""
+  """State what batch normalization did to VGG-19: corruptions, perturbations."""
   return _two_means("VGG-19", "VGG-19+BN")
 
 
 def vgg_beside_resnet() -> str:
-  """VGG-19 is worse than ResNet-18 on -C, and better on -P."""
+  """State that VGG-19 is worse than ResNet-18 on -C, and better on -P."""
   return _two_means("VGG-19", "ResNet-18")
 
 
@@ -133,7 +133,7 @@ def _two_means(*networks: str) -> str:
 
 
 def vgg11_of_figure9() -> str:
-  """The points of VGG-11 lie where VGG-19's do."""
+  """State that the points of VGG-11 lie where VGG-19's do."""
   rows = _printed("hendrycks2019", "figure9")
   names = ("VGG-11 (script loads VGG-19)", "VGG-19", "ResNet-18")
   told = (
@@ -144,7 +144,7 @@ def vgg11_of_figure9() -> str:
 
 
 def rpc_range() -> str:
-  """Down to which share of its performance a standard detector falls."""
+  """State the share of its performance that a standard detector falls to."""
   values = [
     100 * row.value
     for table in ("table1", "table3")
@@ -155,14 +155,14 @@ def rpc_range() -> str:
 
 
 def heads_rpc() -> str:
-  """Other heads on ResNet-50 keep the same share."""
+  """State that other heads on ResNet-50 keep the same share."""
   heads = ("Mask", "Cascade", "Cascade Mask")
   values = [_michaelis("table1", f"{head} R-CNN r50", "rpc") for head in heads]
   return f"rPC {min(values):.1f} to {max(values):.1f} %"
 
 
 def backbones() -> str:
-  """What a stronger backbone gains on clean and on corrupted pictures."""
+  """State what a stronger backbone gains on clean and on corrupted pictures."""
   told = []
   for network in ("r101", "x101-32x4d", "x101-64x4d"):
     gains = (
@@ -175,7 +175,7 @@ def backbones() -> str:
 
 
 def hybrid_task_cascade() -> str:
-  """Its lead over the strongest other network of Table 1."""
+  """State the lead of Hybrid Task Cascade over the next network of Table 1."""
   best = "Faster R-CNN x101-64x4d"
   gains = (
     _michaelis("table1", "HTC x101-64x4d", metric)
@@ -186,7 +186,7 @@ def hybrid_task_cascade() -> str:
 
 
 def stylized_gains() -> str:
-  """Relative gain of mPC, points of P lost, by combined training."""
+  """State what combined training gains in mPC and loses in P."""
   told = []
   for dataset in ("pascal_c", "coco_c", "cityscapes_c"):
     plain, both = (
@@ -208,7 +208,7 @@ def stylized_gains() -> str:
 
 
 def deformable_rpc() -> str:
-  """Points of rPC that deformable convolutions gain."""
+  """State the points of rPC that deformable convolutions gain."""
   told = []
   for network, plain in _PLAIN.items():
     for other in plain:
@@ -222,7 +222,7 @@ def deformable_rpc() -> str:
 
 
 def rmse_wraps() -> str:
-  """Figure 6's RMSE cannot exceed 16: squares of bytes wrap."""
+  """State that Figure 6's RMSE cannot exceed 16: squares of bytes wrap."""
   largest = max(v for of in raw_results.rmse().values() for v in of.values())
   wrapped = math.sqrt(statistics.fmean(k * k % 256 for k in range(256)))
   one = raw_results.rmse()["pascal_c"]
@@ -234,7 +234,7 @@ def rmse_wraps() -> str:
 
 
 def natural_totals() -> str:
-  """Frames and sets of both data sets of natural perturbations."""
+  """Count frames and sets of both data sets of natural perturbations."""
   rows = _printed("shankar2021", "table1")
   pairs, anchors = (
     sum(row.value for row in rows if row.metric == metric)
@@ -244,7 +244,7 @@ def natural_totals() -> str:
 
 
 def natural_metadata() -> str:
-  """What the authors' metadata of ImageNet-Vid-Robust hold."""
+  """State what the authors' metadata of ImageNet-Vid-Robust hold."""
   packed = _METADATA / "imagenet_vid_robust_pmsets.json.gz"
   sets = json.loads(gzip.decompress(packed.read_bytes()))
   pairs = sum(map(len, sets.values()))
@@ -260,7 +260,7 @@ def _mapped(name: str) -> int:
 
 
 def natural_medians() -> str:
-  """The median drop of Tables 5 and 6."""
+  """State the median drop of Tables 5 and 6."""
   told = []
   for table in ("table5", "table6"):
     drops = [
@@ -272,7 +272,7 @@ def natural_medians() -> str:
 
 
 def detection_medians() -> str:
-  """The median drop of Table 3's three detectors."""
+  """State the median drop of Table 3's three detectors."""
   told = (
     statistics.median(
       100 * row.value
@@ -284,7 +284,7 @@ def detection_medians() -> str:
 
 
 def video_counts() -> str:
-  """Released videos are 90 times the clips."""
+  """State that the released videos are 90 times the clips."""
   each = len(conditions.VIDEOS.names("common")) * 5
   told = (
     f"{name} {total:,} = {each} x {total // each:,}"
@@ -295,7 +295,7 @@ def video_counts() -> str:
 
 
 def shift_categories() -> str:
-  """Table 8's categories and their sums."""
+  """State Table 8's categories and their sums."""
   rows = _printed("schiappa2023", "table8")
   shifts, clips = (
     sum(row.value for row in rows if row.metric == metric)
@@ -306,7 +306,7 @@ def shift_categories() -> str:
 
 
 def sampling_and_reversing() -> str:
-  """In how many numbers Sampling and Reversing are alike."""
+  """Count the numbers in which Sampling and Reversing are alike."""
   told = []
   for table in ("table4", "table5", "table6", "table7"):
     pair = [
@@ -319,7 +319,7 @@ def sampling_and_reversing() -> str:
 
 
 def trained_on_perturbed() -> str:
-  """Figure 12's ranges of the two networks of section 6.4."""
+  """State Figure 12's ranges of the two networks of section 6.4."""
   told = []
   for network in ("MViT", "ResNet50"):
     rows = _printed("schiappa2023", "figure12", network=network)

@@ -65,7 +65,7 @@ class Line:
     return [c for c in self.command.split(" && ") if c]
 
   def held(self) -> Iterator[tuple[str, int]]:
-    """The (file, line from 1) pairs of its numbers in `eval/papers`."""
+    """Yield the (file, line from 1) pairs of its numbers in `eval/papers`."""
     for part in self.rows.split():
       file, _, chosen = part.partition(":")
       if chosen:

@@ -108,7 +108,7 @@ def robustness(
   }
 
 
-def by_shift(
+def shift_accuracies(
   correct: np.typing.ArrayLike,
   shift: Sequence[str],
   category: Sequence[str],

@@ -57,7 +57,7 @@ def interval(
   return lo, hi
 
 
-def of_classes(right: np.ndarray, label: np.ndarray) -> np.ndarray:
+def class_balanced(right: np.ndarray, label: np.ndarray) -> np.ndarray:
   """Return a value of each example, whose mean is the mean class accuracy.
 
   Every class that has examples counts alike. The values spread about their mean as
@@ -65,7 +65,7 @@ def of_classes(right: np.ndarray, label: np.ndarray) -> np.ndarray:
   serves.
 
   >>> right, label = np.array([True, True, True, False]), np.array([0, 0, 0, 1])
-  >>> float(of_classes(right, label).mean())
+  >>> float(class_balanced(right, label).mean())
   0.5
 
   Args:

@@ -100,7 +100,7 @@ class Runner:
 
   @contextlib.contextmanager
   def _nothing_of_missing(self) -> Iterator[None]:
-    """Removes a workdir that was made in vain: a download failed."""
+    """Remove a new workdir again if a download failed."""
     path = self.workdir.path
     new = not disk.exists(path) and self._shard.count == 1
     try:
@@ -147,7 +147,7 @@ class Runner:
 
   @contextlib.contextmanager
   def _locked(self) -> Iterator[None]:
-    """Holds the workdir; the first host does it for all."""
+    """Hold the workdir's lock; the first host does it for all."""
     nonce = ""
     with contextlib.ExitStack() as stack:
       if self.host.index == 0:

@@ -237,7 +237,7 @@ def _shift_rows(
   groups: np.ndarray,
 ) -> list[table.Row]:
   shift, category = (columns[name].tolist() for name in _NATURAL)
-  accuracies = action.by_shift(hits, shift, category, groups)
+  accuracies = action.shift_accuracies(hits, shift, category, groups)
   return [
     spread.rate_row(
       cell,

@@ -29,7 +29,7 @@ class Blend(bn.BatchStatistics):
   batch_size: int | None = None
 
   def __post_init__(self) -> None:
-    """Refuses shares outside 0..1."""
+    """Refuse shares outside 0..1."""
     if self.alpha is not None and not 0 <= self.alpha <= 1:
       raise errors.UserError(f"alpha must be 0..1, got {self.alpha}.")
     if self.prior < 0:

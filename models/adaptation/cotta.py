@@ -45,7 +45,7 @@ class Cotta(base.Learner):
   IMAGENET: ClassVar[base.Optimizer] = base.Optimizer("sgd", 0.01)
 
   def __post_init__(self) -> None:
-    """Refuses an unknown loss."""
+    """Refuse an unknown loss."""
     if self.loss not in (None, *_LOSSES):
       raise errors.unknown_error("loss of CoTTA", self.loss, _LOSSES)
 

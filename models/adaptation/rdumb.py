@@ -24,7 +24,7 @@ class RDumb(eta.Eta):
   every: int = 1000
 
   def __post_init__(self) -> None:
-    """Refuses a period below one batch."""
+    """Refuse a period below one batch."""
     if self.every < 1:
       raise errors.UserError(f"every must be at least 1, got {self.every}.")
 

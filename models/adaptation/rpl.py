@@ -24,7 +24,7 @@ class RobustPseudoLabels(tent.Tent):
   IMAGENET: ClassVar[base.Optimizer] = base.Optimizer("sgd", 5e-4)
 
   def __post_init__(self) -> None:
-    """Refuses a q outside its range."""
+    """Refuse a q outside its range."""
     super().__post_init__()
     if not 0 < self.q <= 1:
       raise errors.UserError(f"q must be above 0 and at most 1, got {self.q}.")

@@ -24,7 +24,7 @@ class Tent(base.Learner):
   steps: int = 1
 
   def __post_init__(self) -> None:
-    """Refuses less than one step."""
+    """Refuse less than one step."""
     if self.steps < 1:
       raise errors.UserError(f"steps must be at least 1, got {self.steps}.")
 

@@ -109,10 +109,10 @@ class _Matched:
 
   def file_shape(self, path: Path) -> Shape:
     """Return a variable's shape as the file writes it."""
-    return file_shape(self.shapes[path], path, self.in_our_layout)
+    return file_shape(self.shapes[path], path, self.has_our_layout)
 
   @property
-  def in_our_layout(self) -> bool:
+  def has_our_layout(self) -> bool:
     """Whether kernels in the file have our layout."""
     return self.style in (NATIVE, *self.model.family.flax_styles)
 
@@ -269,9 +269,9 @@ def torch_name(path: Path) -> str:
   return ".".join([*parents, _LEAVES.get(leaf, leaf)])
 
 
-def file_shape(shape: Shape, path: Path, in_our_layout: bool) -> Shape:
+def file_shape(shape: Shape, path: Path, has_our_layout: bool) -> Shape:
   """Return a variable's shape as a file writes it, in our layout or in torch's."""
-  if in_our_layout or path[-1] != "kernel":
+  if has_our_layout or path[-1] != "kernel":
     return tuple(shape)
   return (shape[-1], shape[-2], *shape[:-2])
 
@@ -430,7 +430,7 @@ def _class_count(matched: _Matched, source: str, path: Path) -> int | None:
   more = _extended_model(model).shapes()[path]
   shapes = (
     matched.file_shape(path),
-    file_shape(more, path, matched.in_our_layout),
+    file_shape(more, path, matched.has_our_layout),
   )
   if len(got) != len(shapes[0]):
     return None
@@ -480,7 +480,7 @@ def _same_shape(first: Shape, second: Shape) -> bool:
 def _to_layout(array: np.ndarray, path: Path, matched: _Matched) -> np.ndarray:
   """Convert the file's layout (OIHW, OITHW, OI) to ours (HWIO, THWIO, IO)."""
   array = array.reshape(matched.file_shape(path))
-  if not matched.in_our_layout and path[-1] == "kernel":
+  if not matched.has_our_layout and path[-1] == "kernel":
     array = np.moveaxis(array, (0, 1), (-1, -2))
   # `ascontiguousarray` alone would give a scalar an axis.
   return np.ascontiguousarray(array, np.float32).reshape(array.shape)

@@ -31,7 +31,7 @@ def enhance(apply: Apply, spec: ModelSpec) -> Apply:
 
 
 def _chances(answer: jax.Array) -> jax.Array:
-  """The softmax of logits `[B, classes]`; rows that are one stay as they are."""
+  """Apply softmax to logits `[B, classes]`; keep rows that are probabilities."""
   distance = jnp.abs(answer.sum(axis=-1, keepdims=True) - 1)
   is_softmax = (distance <= _ROUNDING) & (answer >= 0).all(-1, keepdims=True)
   return jnp.where(is_softmax, answer, jax.nn.softmax(answer))

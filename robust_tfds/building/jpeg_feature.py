@@ -19,7 +19,7 @@ class Jpeg(tfds.features.Image):
   """A `tfds.features.Image` that is decoded exactly."""
 
   def decode_example(self, example: Any) -> Any:
-    """A scalar string tensor as uint8 `[H, W, 3]`."""
+    """Decode a scalar string tensor to uint8 `[H, W, 3]`."""
     import tensorflow as tf
 
     picture = tf.io.decode_jpeg(
@@ -29,14 +29,14 @@ class Jpeg(tfds.features.Image):
     return picture
 
   def decode_example_np(self, example: bytes) -> np.ndarray:
-    """Bytes as uint8 `[H, W, 3]`, by Pillow."""
+    """Decode bytes to uint8 `[H, W, 3]`, by Pillow."""
     return self.decode_example_np_with_pil(example, self.shape[-1])
 
 
 def picture(
   shape: tuple[int | None, int | None, int], *, lossless: bool
 ) -> tfds.features.Image:
-  """The feature of pictures of a shape, PNG or JPEG.
+  """Return the feature of pictures of a shape, PNG or JPEG.
 
   Args:
     shape: (height, width, 3), None where it varies.

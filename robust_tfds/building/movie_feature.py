@@ -25,7 +25,7 @@ class Movie(tfds.features.FeatureConnector):
   """Stored as encoded bytes, read as uint8 `[T, H, W, 3]`."""
 
   def __init__(self, shape: Sequence[int | None]):
-    """A feature of one shape.
+    """Make the feature of one shape.
 
     Args:
       shape: (frames, height, width, 3), None where it varies.
@@ -34,21 +34,21 @@ class Movie(tfds.features.FeatureConnector):
     self._shape = tuple(shape)
 
   def get_tensor_info(self) -> feature_lib.TensorInfo:
-    """What is read."""
+    """Return shape and dtype of what is read."""
     return feature_lib.TensorInfo(shape=self._shape, dtype=np.uint8)
 
   def get_serialized_info(self) -> feature_lib.TensorInfo:
-    """What is stored."""
+    """Return shape and dtype of what is stored."""
     return feature_lib.TensorInfo(shape=(), dtype=np.object_)
 
   def encode_example(self, example_data: bytes | str | os.PathLike) -> bytes:
-    """Bytes as they are, or those of a file."""
+    """Return the bytes as they are, or those of a file."""
     if isinstance(example_data, bytes):
       return example_data
     return paths.read_bytes(example_data)
 
   def decode_example(self, example_data: Any) -> Any:
-    """A scalar string tensor as frames."""
+    """Decode a scalar string tensor to frames."""
     import tensorflow as tf
 
     frames = tf.numpy_function(
@@ -58,7 +58,7 @@ class Movie(tfds.features.FeatureConnector):
     return frames
 
   def decode_example_np(self, example_data: bytes) -> np.ndarray:
-    """Bytes as frames.
+    """Decode bytes to frames.
 
     Raises:
       video_files.BrokenVideoError: unreadable, or of another shape.
@@ -77,7 +77,7 @@ class Movie(tfds.features.FeatureConnector):
     return cls([None if n == -1 else n for n in value["shape"]])
 
   def repr_html(self, ex: np.ndarray) -> str:
-    """The first frame, in notebooks."""
+    """Return the first frame as HTML, for notebooks."""
     return tfds.features.Image().repr_html(ex[0])
 
 

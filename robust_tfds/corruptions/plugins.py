@@ -24,7 +24,7 @@ import jax
 import numpy as np
 
 from robust_tfds import conditions, errors, own_corruptions
-from robust_tfds.corruptions import batching, given, spec
+from robust_tfds.corruptions import batching, given_draws, spec
 from robust_tfds.corruptions.ops import layout
 
 # Folders of the plugins of each kind of data.
@@ -95,7 +95,7 @@ class Corruption:
   prepare: Callable[[Table, tuple[int, int], spec.Edition], Table] = unprepared
   assets: Callable[[spec.Edition], Arrays] = no_assets
   assets_version: Callable[[], int] = no_version
-  accept: Callable[[given.Draws, Any, int], Any] | None = None
+  accept: Callable[[given_draws.Draws, Any, int], Any] | None = None
 
   @property
   def random(self) -> bool:

@@ -30,7 +30,7 @@ def register() -> None:
 def builder_class(
   name: Named, options: user_data.Options = user_data.NO_OPTIONS
 ) -> type[base.Builder]:
-  """The class of a dataset's builder: its edition, codecs, classes and so on.
+  """Return the class of a dataset's builder: its edition, codecs, classes and so on.
 
   Args:
     name: dataset, or a source of somebody's own (`folder:/data/pets`, see

@@ -138,7 +138,7 @@ ROWS: Mapping[str, Row] = {
 
 
 def tested(called: str, split: str) -> str:
-  """The split of the benchmark that is tested where a split of a set is trained on.
+  """Return the split of the benchmark that is tested after training on `split`.
 
   >>> tested("ucf101_train", "train_3"), tested("coco_train", "train")
   ('test_3', 'validation')
@@ -148,14 +148,14 @@ def tested(called: str, split: str) -> str:
 
 
 def _benchmark(row: Row) -> Any:
-  """The builder that a row's set is like."""
+  """Return the builder of the benchmark that a row's set belongs to."""
   module = f"{__package__}.{row.of}.{row.of}_dataset_builder"
   return importlib.import_module(module).Builder
 
 
 @functools.cache
 def builder_class(called: str) -> type[base.Builder]:
-  """The builder of a row's set: the benchmark's, without its conditions."""
+  """Return the builder of a row's set: the benchmark's, without its conditions."""
   row = ROWS[called]
   like = _benchmark(row)
   kind = like

@@ -37,7 +37,7 @@ _KNOWN = (
 def members(
   path: str | os.PathLike, belongs: Callable[[str], bool] | None = None
 ) -> Iterator[Member]:
-  """The plain files of a tar or zip archive, in its order; not their bytes.
+  """List the plain files of a tar or zip archive, in its order, without their bytes.
 
   Args:
     belongs: name -> whether a member is part of what is read; None for all.
@@ -71,7 +71,7 @@ def contents(
 
 
 def data(member: Member) -> bytes:
-  """The bytes of a member of a plain tar or a zip.
+  """Return the bytes of a member of a plain tar or a zip.
 
   Raises:
     UserError: the archive is cut off or damaged; begins with archive and member.
@@ -83,7 +83,7 @@ def data(member: Member) -> bytes:
 
 
 def gunzipped(path: str | os.PathLike) -> bytes:
-  """The bytes of one file that gzip compressed.
+  """Return the bytes of one file that gzip compressed.
 
   Raises:
     UserError: no such file; not gzip's, cut off or damaged; it grows beyond
@@ -93,7 +93,7 @@ def gunzipped(path: str | os.PathLike) -> bytes:
 
 
 def extract(path: str | os.PathLike, folder: str | os.PathLike) -> epath.Path:
-  """Unpacks an archive whole, or not at all; one that was unpacked is kept.
+  """Unpack an archive whole, or not at all; one that was unpacked is kept.
 
   Args:
     folder: for its contents; made when they are complete, or where there are no
@@ -133,7 +133,7 @@ def _unpack(path: str | os.PathLike, folder: epath.Path) -> None:
 
 
 def _checked(path: str | os.PathLike) -> str:
-  """The path of a file; UserError where it is none, or an empty one."""
+  """Return the path of a file; raise UserError if there is none or it is empty."""
   name = os.fspath(path)
   if not text_files.file_size(name):
     raise errors.UserError(f"{name}: empty, expected a tar or zip archive.")
@@ -155,7 +155,7 @@ def _all(name: str) -> bool:
 def _listed_zip(
   path: str, belongs: Callable[[str], bool]
 ) -> Iterator[members_lib.Member]:
-  """The files of a zip that belong to what is read; as `tar_files.list_members`."""
+  """List the files of a zip that are to be read; as `tar_files.list_members`."""
   names: set[str] = set()
   fault: errors.UserError | None = None
   for entry in _opened(path).infolist():
@@ -173,7 +173,7 @@ def _listed_zip(
 
 
 def _data_of_zip(member: members_lib.Member) -> bytes:
-  """A member's bytes, compared with their checksum.
+  """Return a member's bytes, compared with their checksum.
 
   Raises:
     UserError: damaged, or encrypted.
@@ -201,7 +201,7 @@ def _member(
 
 
 def _name(entry: zipfile.ZipInfo) -> str:
-  """The name of an entry; what is neither ASCII nor UTF-8 has surrogates."""
+  """Return an entry's name; bytes that are not UTF-8 become surrogates."""
   if entry.flag_bits & _UTF8 or entry.filename.isascii():
     return entry.filename
   # Without the flag Python takes the bytes for code page 437.

@@ -30,7 +30,7 @@ FRAME_PIXELS = 1 << 26  # of one frame of a video: 8192 x 8192
 
 
 def allowed(limit: int) -> int:
-  """The limit times the user's factor.
+  """Multiply the limit by the user's factor.
 
   Raises:
     UserError: the variable is not a positive number.

@@ -57,14 +57,14 @@ class Member:
 
 
 def plain_name(name: str) -> str:
-  """A member's name without empty parts and dots: `./a//b` is `a/b`."""
+  """Return a member's name without empty parts and dots: `./a//b` is `a/b`."""
   if _PLAIN(name):
     return name
   return "/".join(part for part in name.split("/") if part not in ("", "."))
 
 
 def name_fault(name: str) -> str:
-  """What is wrong with a member's name, in words; empty if nothing is."""
+  """Say what is wrong with a member's name; empty if nothing is."""
   if _PLAIN(name):
     return ""
   if not name.isascii() and any("\ud800" <= c <= "\udfff" for c in name):
@@ -79,7 +79,7 @@ def name_fault(name: str) -> str:
 
 
 def refusal(archive: str, name: str, fault: str) -> errors.UserError:
-  """The error for a member that is not as one of a benchmark's archives."""
+  """Return the error for a member that no archive of a benchmark's authors has."""
   shown = name.encode("utf-8", "backslashreplace").decode("utf-8")
   return errors.UserError(
     f"{archive}: {shown}: {fault}. The authors' archives hold plain files with"

@@ -58,7 +58,7 @@ class Walk:
   same_stem: str = ""
 
   def files(self) -> Iterator[epath.Path]:
-    """Every file of the types once: those of a directory, then of the ones below it."""
+    """Yield each file of the types once: a directory's, then those further down."""
     self.same_stem = ""
     self.hidden = self.beside = 0
     self.other_types.clear()
@@ -103,7 +103,7 @@ class Walk:
       return []
 
   def _kind(self, entry: paths.AnyEntry) -> str:
-    """`folder`, `file`, or empty for what was counted instead."""
+    """Return `folder`, `file`, or empty for what was counted instead."""
     if is_hidden(entry.name):
       self.hidden += 1
       return ""
@@ -133,7 +133,7 @@ class Walk:
     return ""
 
   def _leads_out(self, entry: paths.AnyEntry) -> bool:
-    """Whether a link's end lies outside the folder; but see `inside`."""
+    """Return whether a link leads outside the folder; but see `inside`."""
     above = os.path.dirname(entry.path) == os.fspath(self.root)
     if self.inside and above and entry.is_dir():
       return False
@@ -142,14 +142,14 @@ class Walk:
 
 
 def name_of(place: str) -> str:
-  """The last part of a path as it was written: links are not followed."""
+  """Return the last part of a path as it was written: links are not followed."""
   absolute = os.path.abspath(place) if paths.is_local(place) else place
   name = absolute.rstrip("/\\").replace("\\", "/").rpartition("/")[2]
   return unicodedata.normalize("NFC", name)
 
 
 def example_id(path: epath.Path, root: epath.Path) -> str:
-  """The path below a folder, with slashes, in Unicode's NFC."""
+  """Return the path below a folder, with slashes, in Unicode's NFC."""
   below = os.path.relpath(path, root).replace(os.sep, "/")
   return unicodedata.normalize("NFC", below)
 
@@ -168,7 +168,7 @@ def _is_utf8(name: str) -> bool:
 
 
 def _no_file(path: str) -> str:
-  """Why a path is none, for a fault."""
+  """Say for a fault why a path is no file."""
   try:
     os.stat(path)
   except OSError as e:
@@ -177,7 +177,7 @@ def _no_file(path: str) -> str:
 
 
 def printable(path: str | os.PathLike) -> str:
-  """A path as one line of text that every screen can print."""
+  """Return a path as one line of text that every screen can print."""
   text = os.fspath(path)
   if text.isprintable():
     return text

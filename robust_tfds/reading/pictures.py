@@ -58,7 +58,7 @@ _HEIC = (b"ftypheic", b"ftypheix", b"ftypmif1", b"ftypheim", b"ftypheis")
 
 
 def picture(file: Source, source: str = "") -> np.ndarray:
-  """The pixels of a picture file: uint8 RGB `[H, W, 3]`, see the header.
+  """Read the pixels of a picture file: uint8 RGB `[H, W, 3]`, see the header.
 
   Args:
     file: its path or its bytes.
@@ -74,7 +74,7 @@ def picture(file: Source, source: str = "") -> np.ndarray:
 
 @contextlib.contextmanager
 def opened(file: Source, source: str = "") -> Iterator[Any]:
-  """The first frame of a picture file, decoded: a PIL picture of its own mode.
+  """Decode the first frame of a picture file: a PIL picture of its own mode.
 
   Args:
     file: its path or its bytes.
@@ -101,7 +101,7 @@ def opened(file: Source, source: str = "") -> Iterator[Any]:
 
 
 def rgb(image: Any, source: str) -> Any:
-  """A PIL picture as one of mode RGB, see the header.
+  """Convert a PIL picture to mode RGB, see the header.
 
   Raises:
     UserError: 32-bit or float values, whose range the file does not say.
@@ -120,7 +120,7 @@ def rgb(image: Any, source: str) -> Any:
 
 
 def stored(data: bytes, source: str) -> bytes:
-  """A picture file that TFDS decodes to the pixels of `picture`.
+  """Return a picture file that TFDS decodes to the pixels of `picture`.
 
   TFDS' own decoders, TensorFlow or Pillow without a conversion, take palettes
   for grey, keep transparency and cut 16-bit grey.
@@ -142,12 +142,12 @@ def stored(data: bytes, source: str) -> bytes:
 
 
 def is_deep(image: Any) -> bool:
-  """Whether a PIL picture has more than 8 bits a value."""
+  """Return whether a PIL picture has more than 8 bits a value."""
   return image.mode in _DEEP
 
 
 def orientation(image: Any) -> int:
-  """How the EXIF data of a PIL picture ask viewers to turn it: 1-8, 1 is not.
+  """Return how the EXIF data ask viewers to turn a picture: 1-8; 1 is not at all.
 
   Pillow itself turns TIFF pictures when it decodes them.
   """
@@ -161,7 +161,7 @@ def orientation(image: Any) -> int:
 def size(
   file: Source, source: str = "", *, ignore_orientation: bool = False
 ) -> tuple[int, int]:
-  """Height and width of a picture once it is upright; reads its header alone.
+  """Return height and width of a picture turned upright; read its header alone.
 
   Raises:
     UserError: not a picture.
@@ -182,7 +182,7 @@ def turn_mark(file: Source, source: str = "") -> tuple[int, tuple[int, int]]:
 
 
 def upright(image: Any, number: int) -> Any:
-  """A PIL picture turned from an `orientation`; itself from 1."""
+  """Turn a PIL picture from its `orientation`; 1 leaves it as it is."""
   if number not in _TURNS:
     return image
   from PIL import Image
@@ -197,7 +197,7 @@ def oddities(
   drop_alpha: bool = False,
   ignore_orientation: bool = False,
 ) -> list[str]:
-  """How a picture of somebody's folder is shown otherwise than it is stored.
+  """Say how a picture of somebody's folder is shown otherwise than it is stored.
 
   The one rule of `folder:` and `corrupt_folder`. Decodes what has an alpha
   channel; of others reads the header alone.
@@ -236,14 +236,14 @@ def oddities(
 
 
 def _is_transparent(image: Any) -> bool:
-  """Whether any pixel of a picture with an alpha channel is."""
+  """Return whether any pixel of a picture with an alpha channel is transparent."""
   if is_deep(image):
     return True
   return bool(np.asarray(image.convert("RGBA"))[..., 3].min() < 255)
 
 
 def has_more_frames(image: Any) -> bool:
-  """Whether frames or pages follow the first; moves on to the second.
+  """Return whether frames or pages follow the first; move on to the second.
 
   The previews that cameras append to a JPEG (MPO) are none.
   """
@@ -258,7 +258,7 @@ def has_more_frames(image: Any) -> bool:
 
 @contextlib.contextmanager
 def _header(file: Source, source: str) -> Iterator[Any]:
-  """A picture whose header alone was read."""
+  """Open a picture and read its header alone."""
   from PIL import Image
 
   _allow_as_many_pixels()
@@ -286,7 +286,7 @@ def _formats() -> list[str]:
 
 
 def _allow_as_many_pixels() -> None:
-  """Tells Pillow of a limit that the user has raised above Pillow's own."""
+  """Tell Pillow of a limit that the user has raised above Pillow's own."""
   if limits.VARIABLE not in os.environ:
     return
   from PIL import Image
@@ -350,7 +350,7 @@ def _refusal(file: Source, source: str, error: Exception) -> errors.UserError:
 
 
 def _start(file: Source) -> tuple[int, bytes]:
-  """How many bytes a file has, and the first ones."""
+  """Return a file's size in bytes, and its first bytes."""
   if isinstance(file, bytes):
     return len(file), file[:16]
   with paths.opened(file) as f:

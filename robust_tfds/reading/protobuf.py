@@ -36,7 +36,7 @@ class Field:
 
 
 def fields(message: memoryview) -> Iterator[Field]:
-  """The fields of a message, in their order.
+  """Read the fields of a message, in their order.
 
   Raises:
     UserError: no message: it ends within a field, or has unknown ones.
@@ -64,7 +64,7 @@ def fields(message: memoryview) -> Iterator[Field]:
 
 
 def integers(packed: memoryview) -> Iterator[int]:
-  """The whole numbers that a field holds one after the other.
+  """Read the whole numbers that a field holds one after the other.
 
   Raises:
     UserError: it ends within one.
@@ -76,7 +76,7 @@ def integers(packed: memoryview) -> Iterator[int]:
 
 
 def _integer(message: memoryview, place: int) -> tuple[int, int]:
-  """(a whole number, where it ends): seven bits a byte, the lowest first."""
+  """Read (a whole number, where it ends): seven bits a byte, the lowest first."""
   number = 0
   for count, byte in enumerate(message[place : place + 10]):
     number |= (byte & 0x7F) << 7 * count

@@ -36,7 +36,7 @@ _BROKEN = (tarfile.TarError, EOFError, OSError, zlib.error)
 def list_members(
   path: str, belongs: Callable[[str], bool]
 ) -> Iterator[members.Member]:
-  """The plain files of a tar that belong to what is read, in its order.
+  """List the plain files of a tar that are to be read, in its order.
 
   Args:
     belongs: name -> whether the member is part of what is read. Links and odd
@@ -60,7 +60,7 @@ def list_members(
 
 
 def _indexed(path: str, state: paths.State) -> Iterator[tar_index.Entry]:
-  """Walks over the headers; keeps the index when it comes to a proper end."""
+  """Walk over the headers; keep the index if the archive ends properly."""
   recorder = tar_index.Recorder(path, state)
   with _Headers(paths.raw(path), path) as headers:
     for entry in _entries(path, headers, state.size, 0):
@@ -98,7 +98,7 @@ def contents(
 
 
 def member_data(member: members.Member, file: IO[bytes] | None = None) -> bytes:
-  """A member's bytes, from its plain tar; `file` is that archive, if open.
+  """Return a member's bytes, from its plain tar; `file` is that archive, if open.
 
   Raises:
     UserError: the archive has become shorter.
@@ -118,7 +118,7 @@ def member_data(member: members.Member, file: IO[bytes] | None = None) -> bytes:
 
 
 def _open_archive(member: members.Member) -> IO[bytes]:
-  """A bucket's archive, open in this thread until it has opened another.
+  """Open a bucket's archive; each thread keeps its last one open.
 
   Opening it for each member takes longer than reading the member.
   """
@@ -129,7 +129,7 @@ def _open_archive(member: members.Member) -> IO[bytes]:
 
 
 def gunzipped(path: str) -> bytes:
-  """A file that gzip compressed, unpacked; see `archives.gunzipped`."""
+  """Unpack a file that gzip compressed; see `archives.gunzipped`."""
   packed = paths.state(path).size
   out = io.BytesIO()
   try:
@@ -145,7 +145,7 @@ def gunzipped(path: str) -> bytes:
 
 
 def is_gzip(path: str) -> bool:
-  """Whether a file is compressed by gzip."""
+  """Return whether a file is compressed by gzip."""
   with paths.opened(path) as file:
     return file.read(len(_GZIP)) == _GZIP
 
@@ -169,14 +169,14 @@ class _Headers(io.BufferedReader):
     return self.block
 
   def data(self, size: int) -> bytes:
-    """What follows a header."""
+    """Return what follows a header."""
     return super().read(size)
 
 
 def _ours(
   path: str, entries: Iterable[tar_index.Entry], belongs: Callable[[str], bool]
 ) -> Iterator[tar_index.Entry]:
-  """The entries that belong to what is read, once all before are in order."""
+  """Yield the entries that are to be read; refuse faults before the first of them."""
   names: set[str] = set()
   fault: errors.UserError | None = None
   for entry in entries:
@@ -196,7 +196,7 @@ def _ours(
 def _entries(
   path: str, headers: _Headers, size: int | None, packed: int
 ) -> Iterator[tar_index.Entry]:
-  """The entries but for folders; refuses a tar that does not end properly.
+  """Yield the entries but for folders; refuse a tar that does not end properly.
 
   Args:
     size: the file's, None where it is not known.

@@ -41,7 +41,7 @@ _BOM = b"\xef\xbb\xbf"
 
 
 def file_bytes(path: str | os.PathLike, *, limit: int) -> bytes:
-  """All bytes of a file that is not larger than the limit.
+  """Read all bytes of a file that is not larger than the limit.
 
   Args:
     limit: in bytes, one of `limits`.
@@ -60,7 +60,7 @@ def file_bytes(path: str | os.PathLike, *, limit: int) -> bytes:
 
 
 def file_size(path: str | os.PathLike) -> int:
-  """The size of a file in bytes.
+  """Return the size of a file in bytes.
 
   Raises:
     UserError: there is no such file, or it is not a file.
@@ -86,7 +86,7 @@ def _refusal(path: str | os.PathLike, error: Exception) -> errors.UserError:
 
 
 def decode(data: bytes, source: str) -> str:
-  """Text of UTF-8 bytes, without a byte order mark.
+  """Decode UTF-8 bytes, without a byte order mark.
 
   Args:
     data: the bytes.
@@ -119,7 +119,7 @@ def decode(data: bytes, source: str) -> str:
 def text_file(
   path: str | os.PathLike, *, limit: int = limits.TEXT_BYTES
 ) -> str:
-  """The text of a file in UTF-8.
+  """Read the text of a file in UTF-8.
 
   Raises:
     UserError: see `file_bytes` and `decode`.
@@ -128,7 +128,7 @@ def text_file(
 
 
 def line_list(path: str | os.PathLike) -> list[str]:
-  """The lines of a text file without their ends, empty ones included.
+  """Read the lines of a text file without their ends, empty ones included.
 
   Raises:
     UserError: see `text_file`.
@@ -139,7 +139,7 @@ def line_list(path: str | os.PathLike) -> list[str]:
 def csv_file(
   path: str | os.PathLike, columns: Iterable[str] | None = None
 ) -> Iterator[tuple[int, dict[str, str]]]:
-  """The rows of a table, by the names of its header.
+  """Read the rows of a table, by the names of its header.
 
   Args:
     path: of a file in UTF-8, a header first.
@@ -171,7 +171,7 @@ def csv_file(
 def csv_text(
   text: str, source: str, separator: str = ","
 ) -> Iterator[tuple[int, list[str]]]:
-  """The rows of a text of CSV, whatever their length.
+  """Read the rows of a CSV text, whatever their length.
 
   Args:
     text: all of it.
@@ -227,7 +227,7 @@ def check_header(
 
 
 def json_file(path: str | os.PathLike) -> Any:
-  """What a JSON file holds: dicts, lists, strings, numbers, None.
+  """Read a JSON file: dicts, lists, strings, numbers, None.
 
   Raises:
     UserError: see `reading.file_bytes` and `json_text`.
@@ -237,7 +237,7 @@ def json_file(path: str | os.PathLike) -> Any:
 
 
 def json_text(data: bytes | str, source: str) -> Any:
-  """What a JSON text holds.
+  """Parse a JSON text.
 
   NaN and Infinity, which Python and NumPy write, are read; whether a field may
   be one is for its schema (`records`).
@@ -285,7 +285,7 @@ def _adapter(kind: Any) -> Any:
 
 
 def records(value: Any, kind: type[_T], source: str) -> _T:
-  """The value as the type, if it fits: a schema's check.
+  """Return the value as the type; raise UserError if it does not fit the schema.
 
   Strict: `1.0`, `"1"` and `true` are not integers. Types are what pydantic
   knows: its models, dataclasses, TypedDict, lists of them.
@@ -325,7 +325,7 @@ def _mismatch(error: Any, source: str) -> str:
 
 
 def xml_text(data: bytes, source: str) -> Element:
-  """The root element of an XML text.
+  """Parse an XML text and return its root element.
 
   Args:
     data: the bytes, in UTF-8 or what their declaration says.

@@ -62,7 +62,7 @@ class BrokenVideoError(errors.UserError):
 
 
 def decode(video: Video) -> np.ndarray:
-  """All frames of a video: uint8 `[T, H, W, 3]`.
+  """Decode all frames of a video: uint8 `[T, H, W, 3]`.
 
   Raises:
     UserError: PyAV is not installed, or the frames need more than
@@ -81,7 +81,7 @@ def decode(video: Video) -> np.ndarray:
 
 
 def iterate(video: Video) -> Iterator[np.ndarray]:
-  """The frames of `decode`, one by one, without keeping them."""
+  """Yield the frames of `decode`, one by one, without keeping them."""
   for frame in _decoded(video):
     yield _pixels(frame)
 
@@ -92,7 +92,7 @@ def frames_at(
   held_bytes: int = 64 << 20,
   watch: Callable[[np.ndarray], None] | None = None,
 ) -> Iterator[tuple[int, np.ndarray]]:
-  """Some frames of a video; only these are brought to RGB.
+  """Yield some frames of a video; only these are brought to RGB.
 
   Which ones may depend on how many there are: files do not say that reliably,
   so all are decoded. Short videos are decoded once and held as the codec left
@@ -142,7 +142,7 @@ def frames_at(
 
 
 def frame_rate(video: Video) -> float:
-  """Frames per second that a video's file gives, on average.
+  """Return the frames per second that a video's file gives, on average.
 
   Raises:
     UserError: PyAV is not installed.
@@ -175,7 +175,7 @@ def size(video: Video) -> tuple[int, int]:
 
 @contextlib.contextmanager
 def opened(video: Video) -> Iterator[Any]:
-  """PyAV's container of a video, with at least one picture stream.
+  """Open PyAV's container of a video, with at least one picture stream.
 
   Raises:
     UserError: PyAV is not installed.
@@ -214,7 +214,7 @@ def opened(video: Video) -> Iterator[Any]:
 
 @contextlib.contextmanager
 def _source(video: Video) -> Iterator[Any]:
-  """What PyAV opens: a name of this machine, else a file."""
+  """Yield what PyAV opens: a local name, else a file."""
   if isinstance(video, bytes):
     yield io.BytesIO(video)
   elif paths.is_local(video):
@@ -225,7 +225,7 @@ def _source(video: Video) -> Iterator[Any]:
 
 
 def pyav() -> Any:
-  """PyAV's module; UserError with the pip command where it is absent."""
+  """Import PyAV; raise UserError with the pip command if it is absent."""
   try:
     import av
   except ImportError as e:
@@ -234,7 +234,7 @@ def pyav() -> Any:
 
 
 def _pictures(container: Any, video: Video = b"") -> Any:
-  """The first stream of pictures that is not the cover of a song."""
+  """Find the first stream of pictures that is not the cover of a song."""
   cover = pyav().stream.Disposition.attached_pic
   for stream in container.streams.video:
     if not stream.disposition & cover:
@@ -246,7 +246,7 @@ def _pictures(container: Any, video: Video = b"") -> Any:
 
 
 def _decoded(video: Video) -> Iterator[Any]:
-  """PyAV's frames, in the order of display; refuses at the end if it is early."""
+  """Yield PyAV's frames, in the order of display; refuse an early end."""
   av = pyav()
   with opened(video) as container:
     stream = _pictures(container, video)
@@ -342,7 +342,7 @@ def _lack_of_index(video: Video, stream: Any, count: int) -> _Lack:
 
 
 def _index_is_cut(video: Video) -> bool:
-  """Whether an MP4 ends inside its `moov`, the index (ISO/IEC 14496-12, 4.2)."""
+  """Return whether an MP4 ends inside its `moov`, the index (ISO/IEC 14496-12, 4.2)."""
   size = _size(video)
   source = (
     io.BytesIO(video) if isinstance(video, bytes) else paths.opened(video)
@@ -364,7 +364,7 @@ def _index_is_cut(video: Video) -> bool:
 
 
 def _from_the_first_key(stream: Any) -> Iterator[Any]:
-  """The index without what needs frames from before the start."""
+  """Drop the index entries before the first keyframe."""
   return itertools.dropwhile(lambda e: not e.is_keyframe, stream.index_entries)
 
 
@@ -411,7 +411,7 @@ def _seconds(text: str) -> float:
 
 
 def _segment_is_cut(video: Video) -> bool:
-  """Whether a Matroska file is shorter than its segment (RFC 9559, 4.5)."""
+  """Return whether a Matroska file is shorter than its segment (RFC 9559, 4.5)."""
   data = _start(video, 256)
   place = data.find(b"\x18\x53\x80\x67") + 4
   if place < 4 or place >= len(data):
@@ -424,7 +424,7 @@ def _segment_is_cut(video: Video) -> bool:
 
 
 def _pixels(frame: Any) -> np.ndarray:
-  """RGB, turned as the file asks players to."""
+  """Return a frame as RGB, turned as the file asks players to."""
   turns = round((getattr(frame, "rotation", 0) or 0) / 90) % 4
   pixels = frame.to_ndarray(format="rgb24")
   return np.ascontiguousarray(np.rot90(pixels, turns)) if turns else pixels

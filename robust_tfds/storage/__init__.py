@@ -1,4 +1,4 @@
-"""Where things lie and how they get there: paths, locks, whole files.
+"""Reading and writing on this machine and in buckets: paths, locks, whole files.
 
 paths        what a user names, on this machine or in a bucket
 locks        one process at a time; folders that go with their process

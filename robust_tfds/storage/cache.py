@@ -7,7 +7,7 @@ VARIABLE = "ROBUST_TFDS_CACHE"
 
 
 def folder() -> pathlib.Path:
-  """`ROBUST_TFDS_CACHE`, else `~/.cache/robust_tfds`; it need not be there yet."""
+  """Return `ROBUST_TFDS_CACHE`, else `~/.cache/robust_tfds`; it may not exist yet."""
   named = os.environ.get(VARIABLE)
   if named:
     return pathlib.Path(named).expanduser().absolute()

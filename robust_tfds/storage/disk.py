@@ -48,7 +48,7 @@ class DiskError(errors.UserError, OSError):
 
 @contextlib.contextmanager
 def writing(path: epath.PathLike) -> Iterator[None]:
-  """Turns what the system refuses into words.
+  """Turn what the system refuses into words.
 
   Args:
     path: what is written, if the system does not name a file itself.
@@ -111,7 +111,7 @@ def _renamed(path: pathlib.Path, sync: bool) -> Iterator[IO[bytes]]:
 
 @contextlib.contextmanager
 def whole_file(path: epath.Path) -> Iterator[IO[bytes]]:
-  """A file that is written bit by bit, and is there whole at the end.
+  """Open a file that is written bit by bit, and is there whole at the end.
 
   Raises:
     DiskError: see `writing`; the file is as it was, as after any other error.
@@ -162,7 +162,7 @@ def _system() -> str:
 
 
 def exists(path: epath.PathLike) -> bool:
-  """Whether anything has that name, a link to nothing included.
+  """Return whether anything has that name, a link to nothing included.
 
   Raises:
     OSError: a bucket does not say.
@@ -174,7 +174,7 @@ def exists(path: epath.PathLike) -> bool:
 
 
 def below(folder: epath.Path, depth: int) -> list[epath.Path]:
-  """What lies a number of folders below one, sorted; nothing of what is gone."""
+  """List the paths `depth` folders below one, sorted; skip what has gone meanwhile."""
   level = [epath.Path(folder)]
   for _ in range(depth):
     level = sorted(p for path in level for p in _children(path))

@@ -21,7 +21,7 @@ _LOCK = "lock"  # of a folder, in it
 
 @contextlib.contextmanager
 def exclusive(place: pathlib.Path, work: str) -> Iterator[None]:
-  """Holds a lock; waits, with a warning, while another process has it.
+  """Hold a lock; wait, with a warning, while another process has it.
 
   Args:
     place: of the lock's file, in a folder that is there; nothing lies there when
@@ -45,7 +45,7 @@ def exclusive(place: pathlib.Path, work: str) -> Iterator[None]:
 
 @contextlib.contextmanager
 def own_folder(above: pathlib.Path, prefix: str) -> Iterator[pathlib.Path]:
-  """A new folder that is locked while it is used, and gone afterwards.
+  """Make a folder that is locked while it is used, and gone afterwards.
 
   Args:
     above: the folder that it lies in, which is there.
@@ -115,7 +115,7 @@ def free(lock: filelock.BaseFileLock) -> None:
 
 
 def _holder(place: pathlib.Path) -> str:
-  """Who has a lock, in words."""
+  """Say who has a lock."""
   with contextlib.suppress(OSError, UnicodeDecodeError):
     return place.read_text() or "another process"
   return "another process"

@@ -8,7 +8,7 @@ import numpy as np
 
 
 def archived(arrays: Mapping[str, np.ndarray]) -> bytes:
-  """Arrays of any names as the bytes of a `.npz` file without pickles."""
+  """Pack arrays of any names into the bytes of a `.npz` file, without pickles."""
   file = io.BytesIO()
   with zipfile.ZipFile(file, "w") as archive:
     for name, array in sorted(arrays.items()):

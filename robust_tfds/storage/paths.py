@@ -77,7 +77,7 @@ _LIBRARIES = (
 
 
 def parse(text: str | os.PathLike, name: str = "") -> epath.Path:
-  """The path that a user names.
+  """Parse the path that a user names.
 
   Args:
     text: of a file or folder, there or not: on this machine, or `gs://...`.
@@ -112,7 +112,7 @@ def parse(text: str | os.PathLike, name: str = "") -> epath.Path:
 
 
 def optional(text: str | None, name: str) -> epath.Path | None:
-  """As `parse`; None where the user names nothing."""
+  """Parse a path like `parse`; None if the user names nothing."""
   return parse(text, name) if text else None
 
 
@@ -147,19 +147,19 @@ def check_records(path: str | os.PathLike, name: str = "") -> None:
 
 
 def is_local(path: str | os.PathLike) -> bool:
-  """Whether a path is of this machine: `open` and other programs can open it."""
+  """Return whether a path is local: `open` and other programs can open it."""
   return "://" not in os.fspath(path)
 
 
 def resolved(path: str | os.PathLike) -> epath.Path:
-  """A path that does not depend on the working folder; links are followed."""
+  """Return a path that does not depend on the working folder; links are followed."""
   if not is_local(path):
     return parse(path)
   return epath.Path(os.path.realpath(path))
 
 
 def is_file(path: str | os.PathLike) -> bool:
-  """Whether a path is there and is no folder; pipes and devices are too.
+  """Return whether a path exists and is no folder; pipes and devices count.
 
   Raises:
     OSError: a bucket refuses.
@@ -183,7 +183,7 @@ class State:
 
 
 def state(path: str | os.PathLike) -> State:
-  """The state of a file.
+  """Return the state of a file.
 
   Raises:
     OSError: there is none, or it cannot be asked for.
@@ -200,7 +200,7 @@ def state(path: str | os.PathLike) -> State:
 
 
 def opened(path: str | os.PathLike) -> IO[bytes]:
-  """A file to read from: buffered, with `seek` and `readinto`, for `with`.
+  """Open a file to read: buffered, with `seek` and `readinto`, for `with`.
 
   Raises:
     OSError: it cannot be opened; reading raises it too.
@@ -211,14 +211,14 @@ def opened(path: str | os.PathLike) -> IO[bytes]:
 
 
 def raw(path: str | os.PathLike) -> io.RawIOBase:
-  """As `opened` without a buffer."""
+  """Open a file to read without a buffer; see `opened`."""
   if is_local(path):
     return io.FileIO(path)  # type: ignore[arg-type]
   return _BucketFile(parse(path), state(path).size)
 
 
 def read_bytes(path: str | os.PathLike) -> bytes:
-  """All bytes of a file of ours; those of others have limits: `reading`.
+  """Return all bytes of a file of ours; for files of others use `reading`.
 
   Raises:
     OSError: it cannot be read.
@@ -228,7 +228,7 @@ def read_bytes(path: str | os.PathLike) -> bytes:
 
 
 def sha256(path: str | os.PathLike) -> str:
-  """Of a file's bytes, of which few are held at a time.
+  """Return the sha256 of a file's bytes, a block of which is held at a time.
 
   Raises:
     OSError: it cannot be read.
@@ -241,7 +241,7 @@ def sha256(path: str | os.PathLike) -> str:
 
 
 def states(many: Iterable[str | os.PathLike]) -> dict[str, State]:
-  """Path -> its state, of those that can be had; of buckets many at once."""
+  """Return path -> state of those that exist; of buckets many at once."""
 
   def state_of(path: str) -> State | None:
     try:
@@ -279,7 +279,7 @@ def write_bytes(path: str | os.PathLike, data: bytes) -> None:
 
 
 def exist(many: Sequence[str | os.PathLike]) -> list[bool]:
-  """Whether each path is there; of buckets many are asked for at once.
+  """Return whether each path exists; of buckets many are asked for at once.
 
   Raises:
     OSError: a bucket refuses.
@@ -297,7 +297,7 @@ def exist(many: Sequence[str | os.PathLike]) -> list[bool]:
 
 @contextlib.contextmanager
 def local_copy(path: str | os.PathLike) -> Iterator[str]:
-  """A file or folder for what opens those of this machine alone.
+  """Yield a local path of a file or folder, for what opens local ones alone.
 
   Gives the path itself where it is local; else a copy, which goes at the end.
 
@@ -334,21 +334,21 @@ class Entry:
   folder: bool
 
   def is_dir(self) -> bool:
-    """Whether it is a folder."""
+    """Return whether it is a folder."""
     return self.folder
 
   def is_file(self) -> bool:
-    """Whether it is a file."""
+    """Return whether it is a file."""
     return not self.folder
 
   def is_symlink(self) -> bool:
-    """False: buckets have no links."""
+    """Return False: buckets have no links."""
     return False
 
 
 @contextlib.contextmanager
 def written_locally(path: str | os.PathLike) -> Iterator[str]:
-  """A place of this machine for a file or folder that is to lie at a path.
+  """Yield a local path for a file or folder that is to lie at a path.
 
   Gives the path itself where it is local; else what is written there is copied
   at the end, and nothing after an error.
@@ -373,7 +373,7 @@ AnyEntry = os.DirEntry[str] | Entry
 
 
 def scan(folder: str | os.PathLike) -> Sequence[AnyEntry]:
-  """What lies in a folder, by name.
+  """List what lies in a folder, by name.
 
   Of a bucket every entry is asked for its kind, many at once: 50,000 take a
   minute; archives are quicker.
@@ -394,7 +394,7 @@ def scan(folder: str | os.PathLike) -> Sequence[AnyEntry]:
 
 
 def folders(folder: str | os.PathLike) -> list[AnyEntry]:
-  """The folders in a folder, by name; none where there is none to read."""
+  """List the folders in a folder, by name; none if it cannot be read."""
   try:
     return [entry for entry in scan(folder) if entry.is_dir()]
   except OSError:
@@ -402,7 +402,7 @@ def folders(folder: str | os.PathLike) -> list[AnyEntry]:
 
 
 def names(folder: str | os.PathLike) -> list[str]:
-  """Names of what lies in a folder, sorted; none where there is no folder.
+  """List the names in a folder, sorted; none if there is no folder.
 
   Raises:
     OSError: it cannot be read.
@@ -417,7 +417,7 @@ def names(folder: str | os.PathLike) -> list[str]:
 
 
 def two_deep(folder: str | os.PathLike) -> list[tuple[str, str]]:
-  """(name of a folder in the folder, name in that), sorted.
+  """List (name of a folder in the folder, name in that), sorted.
 
   Raises:
     OSError: one of them cannot be read.
@@ -429,7 +429,7 @@ def two_deep(folder: str | os.PathLike) -> list[tuple[str, str]]:
 
 
 def files_below(folder: str | os.PathLike) -> Iterator[tuple[str, str]]:
-  """All files below a folder: (path below it with slashes, whole path).
+  """Yield (path below the folder with slashes, whole path) of all files below it.
 
   Links to folders are not followed. None where there is no folder.
 
@@ -454,7 +454,7 @@ def files_below(folder: str | os.PathLike) -> Iterator[tuple[str, str]]:
 
 @contextlib.contextmanager
 def os_errors(path: str | os.PathLike) -> Iterator[None]:
-  """What a bucket's library raises becomes an OSError; for short blocks."""
+  """Turn what a bucket's library raises into an OSError; for short blocks."""
   try:
     yield
   except OSError:
@@ -469,12 +469,12 @@ def os_errors(path: str | os.PathLike) -> Iterator[None]:
 
 
 def is_library_error(error: Exception) -> bool:
-  """Whether a bucket's library raised an error, not our own code."""
+  """Return whether a bucket's library raised an error, not our own code."""
   return type(error).__module__.split(".")[0] in _LIBRARIES
 
 
 def is_refusal(error: Exception) -> bool:
-  """Whether a bucket's library says no: of rights, of the network, of the name."""
+  """Return whether a bucket's library refuses: for rights, network or name."""
   if not is_library_error(error):
     return False
   ours = type(error).__module__.startswith("tensorflow")
@@ -505,7 +505,7 @@ def _check_address(scheme: str, rest: str, start: str) -> None:
 
 
 def _tensorflow_opens() -> bool:
-  """Whether epath asks TensorFlow, which it does where it is installed."""
+  """Return whether epath asks TensorFlow, as it does if it is installed."""
   use = os.environ.get(_WITHOUT_TENSORFLOW, "").lower()
   if use in ("false", "no", "f", "0"):
     return False
@@ -523,11 +523,11 @@ class _BucketFile(io.RawIOBase):
       self._file: Any = self._stack.enter_context(path.open("rb"))
 
   def readable(self) -> bool:
-    """True."""
+    """Return True: the file was opened to be read."""
     return True
 
   def seekable(self) -> bool:
-    """True."""
+    """Return True: buckets read from any byte."""
     return True
 
   def readinto(self, buffer: Any) -> int:
@@ -539,7 +539,7 @@ class _BucketFile(io.RawIOBase):
     return len(data)
 
   def seek(self, offset: int, whence: int = os.SEEK_SET, /) -> int:
-    """Moves; from the end by the size that the file had when it was opened."""
+    """Move to a byte; from the end by the size that the file had when it was opened."""
     with os_errors(self._path):
       start = {os.SEEK_SET: 0, os.SEEK_END: self._size}
       here = self._file.tell() if whence == os.SEEK_CUR else start[whence]
@@ -547,12 +547,12 @@ class _BucketFile(io.RawIOBase):
     return here + offset
 
   def tell(self) -> int:
-    """Where the next byte is read."""
+    """Return the place of the next byte to read."""
     with os_errors(self._path):
       return self._file.tell()
 
   def close(self) -> None:
-    """Closes the library's own file."""
+    """Close the library's own file."""
     self._stack.close()
     super().close()
 

@@ -25,7 +25,7 @@ class Writer:
   """Writes whole files; from any number of threads."""
 
   def __init__(self, hidden: pathlib.Path | None):
-    """A writer.
+    """Make a writer for files below a folder.
 
     Args:
       hidden: a folder for unfinished files, on the file system of the others;
@@ -61,7 +61,7 @@ class Writer:
 
 @contextlib.contextmanager
 def writer(place: epath.Path) -> Iterator[Writer]:
-  """A writer of files anywhere below a folder, which is made if need be.
+  """Yield a writer of files anywhere below a folder, which is made if need be.
 
   Raises:
     UserError: the folder cannot be made or written.

@@ -42,7 +42,7 @@ NO_OPTIONS = Options()
 
 
 def is_source(name: object) -> bool:
-  """Whether a text, or a builder of TFDS, is of somebody's own or a natural set.
+  """Return whether a text or a TFDS builder is a user's own or a natural set.
 
   No benchmark has a colon or slash.
 
@@ -58,7 +58,7 @@ def is_source(name: object) -> bool:
 def builder_class(
   source: str | tfds.core.DatasetBuilder, options: Options = NO_OPTIONS
 ) -> type[base.Builder]:
-  """The builder of a source's set; lists its files, and reads none.
+  """Return the builder of a source's set; list its files, and read none.
 
   Args:
     source: `kind:place`, a natural set, or a builder object in place of `tfds:...`.
@@ -84,7 +84,7 @@ def builder_class(
 
 
 def _split(source: str) -> tuple[str, str]:
-  """Kind and place."""
+  """Split a source into kind and place."""
   kind, _, place = source.partition(":")
   if not place or "/" in kind:
     raise errors.UserError(

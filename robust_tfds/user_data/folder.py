@@ -53,7 +53,7 @@ class Folder(own_set.OwnSet):
   )
 
   def __init__(self, root: epath.Path, name: str, where: str, labels: str = ""):
-    """Lists the folder, once.
+    """List the folder, once.
 
     Args:
       labels: a table of `path` and `label`; empty: folders are classes.
@@ -93,7 +93,7 @@ class Folder(own_set.OwnSet):
 
   @classmethod
   def from_place(cls, place: str, options: own_set.Options) -> Self:
-    """The set of a place; UserError where it is no folder."""
+    """Make the set of a place; raise UserError if it is no folder."""
     root, where = paths.parse(place, "folder"), f"{cls.kind}:{place}"
     if not root.is_dir():
       raise errors.UserError(
@@ -117,13 +117,13 @@ class Folder(own_set.OwnSet):
     return pictures.oddities(file.path, shown, drop_alpha=self.drop_alpha)
 
   def described(self) -> Sequence[str]:
-    """What is done to the files' pixels: without it they are others."""
+    """Describe what is done to the files' pixels."""
     return ["upright", *["transparency dropped"] * self.drop_alpha]
 
   def _labels(
     self, table: str, below: Mapping[str, str], root: epath.Path
   ) -> dict[str, str]:
-    """Id -> class of a table's rows.
+    """Return id -> class of a table's rows.
 
     Raises:
       UserError: a file that is not there, that stands twice, or without a
@@ -155,7 +155,7 @@ class Folder(own_set.OwnSet):
     return out
 
   def _classes(self, root: epath.Path, full: Collection[str]) -> list[str]:
-    """Names of the classes in label order: of their sorted names."""
+    """Return the names of the classes in label order, which is sorted."""
     where = f"{self.kind}:{root}"
     there = sorted(
       unicodedata.normalize("NFC", entry.name)
@@ -183,14 +183,14 @@ class Folder(own_set.OwnSet):
 
 
 def builder_class(place: str, options: own_set.Options) -> type[base.Builder]:
-  """The builder of a folder's pictures; see `Folder`."""
+  """Return the builder of a folder's pictures; see `Folder`."""
   return labelled.builder_class(
     Folder.from_place(place, options), options.sequences
   )
 
 
 def is_held_out(name: str) -> bool:
-  """Whether a folder is called as what models are judged or chosen on.
+  """Return whether a folder's name says that models are judged or chosen on it.
 
   >>> [is_held_out(name) for name in ("Test-set", "val2017", "dev", "contest")]
   [True, True, True, False]
@@ -206,7 +206,7 @@ def files(
   extensions: Collection[str] = picture_folders.EXTENSIONS,
   inside: bool = False,
 ) -> tuple[Mapping[str, str], picture_folders.Walk]:
-  """Path below in Unicode's NFC -> whole path of every file, sorted; the walk.
+  """List path below the root in Unicode's NFC -> whole path, sorted; and the walk.
 
   Args:
     what: the files are, for refusals.
@@ -238,5 +238,5 @@ def files(
 
 
 def _more(named: Collection[str]) -> str:
-  """How many there are beside the first, which a message names."""
+  """Say how many there are beside the first, which a message names."""
   return f" (and {len(named) - 1} more)" if len(named) > 1 else ""

@@ -28,7 +28,7 @@ class _Pictures(
 
   @classmethod
   def crop(cls, rule: str) -> str:
-    """The rule; under ImageNet-C's name where it is that."""
+    """Return the rule, under ImageNet-C's name if it is the same."""
     same = geometry.fit(rule, 512, 384) == geometry.fit(cls.GEOMETRY, 512, 384)
     return cls.GEOMETRY if same else rule
 
@@ -39,7 +39,7 @@ class _Pictures(
     return pictures.sources_from_files(own.files(), rule, **own.reading)
 
   def example_features(self) -> dict[str, Any]:
-    """A picture and its label; all right ones where there may be several."""
+    """Return the features: a picture, its label, all right labels if they are several."""
     features = super().example_features()
     if self.OWN.several:
       features["labels"] = tfds.features.Sequence(self.label_feature())
@@ -70,7 +70,7 @@ class _Sequences(
 
   @classmethod
   def crop(cls, rule: str) -> str:
-    """The edition's own crop of that size.
+    """Return the edition's own crop of that size.
 
     Raises:
       UserError: no edition of the sequences is of that size.
@@ -96,13 +96,13 @@ class _Sequences(
 def _example(
   row: pictures.Row, *, labels: Mapping[str, Sequence[int]]
 ) -> tuple[str, dict[str, Any]]:
-  """(key, example), with all its labels where there may be several."""
+  """Return (key, example), with all its labels if there may be several."""
   key, example = pictures.example(row)
   return key, {**example, "labels": labels[key]} if labels else example
 
 
 def builder_class(own: OwnSet, as_sequences: bool) -> type[base.Builder]:
-  """The builder of a set of labelled pictures.
+  """Return the builder of a set of labelled pictures.
 
   Args:
     as_sequences: make ImageNet-P's sequences rather than ImageNet-C's pictures.
@@ -115,7 +115,7 @@ def builder_class(own: OwnSet, as_sequences: bool) -> type[base.Builder]:
 def subclass(
   kind: type[base.Builder], own: OwnSet, called: str
 ) -> type[base.Builder]:
-  """A kind's builder of one set, under TFDS's name for it."""
+  """Return a kind's builder of one set, under TFDS's name for it."""
 
   class Builder(
     kind,  # type: ignore[misc, valid-type]

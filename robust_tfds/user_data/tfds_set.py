@@ -60,7 +60,7 @@ class TfdsSet(own_set.OwnSet):
   def __init__(
     self, builder: Any, options: own_set.Options, where: str, labels: str = ""
   ):
-    """Reads what the builder says of itself; prepares and reads nothing.
+    """Read what the builder says of itself; prepare and read nothing.
 
     Args:
       builder: of TFDS.
@@ -108,7 +108,7 @@ class TfdsSet(own_set.OwnSet):
     return frozenset([(height, width)])
 
   def described(self) -> Sequence[str]:
-    """The builder's name and version, the split, and labels beside the first."""
+    """Describe the set: the builder's name and version, the split, further labels."""
     several = [f"{i}\t{known}" for i, known in sorted(self.labels.items())]
     return [f"{self.builder.info.full_name} {self.part}", *several]
 
@@ -156,7 +156,7 @@ class TfdsSet(own_set.OwnSet):
     return _Stored(name, self.where, member, label)
 
   def prepare(self) -> None:
-    """Has TFDS prepare the set, where it is not.
+    """Let TFDS prepare the set unless it is prepared.
 
     Raises:
       UserError: it cannot be, or has no such split.
@@ -179,7 +179,7 @@ class TfdsSet(own_set.OwnSet):
     check_split(self.builder, self.part, self.where)
 
   def _examples(self) -> Iterator[dict[str, Any]]:
-    """Stored pictures, labels and what may name them, in the set's order."""
+    """Yield stored pictures, labels and what may name them, in the set's order."""
     features = dict(self.builder.info.features.items())
     names = [n for n in IDS if isinstance(features.get(n), tfds.features.Text)]
     needed = (self.image, self.label, *names)
@@ -202,7 +202,7 @@ class TfdsSet(own_set.OwnSet):
 
 
 def check_split(builder: Any, part: str, where: str) -> None:
-  """Refuses what is no split of a prepared set, and parts without examples.
+  """Refuse what is no split of a prepared set, and parts without examples.
 
   Also parts that are added up and overlap: their examples would be there twice.
 
@@ -241,7 +241,7 @@ def check_split(builder: Any, part: str, where: str) -> None:
 
 
 def split_names(part: str) -> list[str]:
-  """The splits of a part, or of several that are added up.
+  """List the splits of a part; `+` adds several.
 
   >>> split_names("train[:50%]+test")
   ['train', 'test']
@@ -250,7 +250,7 @@ def split_names(part: str) -> list[str]:
 
 
 def ids_of(named: Sequence[Mapping[str, Any]], split: str) -> Sequence[str]:
-  """Ids of a split's examples: the first of `IDS` that is of no two alike.
+  """Return the ids of a split's examples: the first of `IDS` without repetitions.
 
   Else their places.
 
@@ -268,7 +268,7 @@ def ids_of(named: Sequence[Mapping[str, Any]], split: str) -> Sequence[str]:
 def builder_class(
   place: str | tfds.core.DatasetBuilder, options: own_set.Options
 ) -> type[base.Builder]:
-  """The builder of a TFDS set's pictures, of its name or itself; see `TfdsSet`."""
+  """Return the builder of a TFDS set's pictures, of its name or itself; see `TfdsSet`."""
   if isinstance(place, tfds.folder_dataset.ImageFolder):
     split = _split(place, options.split)
     name = options.name or picture_folders.name_of(str(place.data_dir))
@@ -282,7 +282,7 @@ def builder_class(
 
 
 def builder_of(place: str, data_dir: str) -> Any:
-  """TFDS's builder: where it is prepared already, else of the folder named first."""
+  """Return TFDS's builder: where it is prepared, else of the folder named first."""
   named = ":" not in _VERSION.sub("", place)
   made = functools.partial(tfds.builder, place) if named else _class(place)
   # A class alone says which module its set is of; a name is looked up.
@@ -319,7 +319,7 @@ def _class(place: str) -> Any:
 
 
 def _features(builder: Any, where: str) -> tuple[str, str]:
-  """Names of the picture and of its class."""
+  """Return the names of the features that hold the picture and its class."""
   features = dict(builder.info.features.items())
   for pair in (builder.info.supervised_keys, ("image", "label")):
     picture, label = (features.get(str(name)) for name in (pair or (0, 0))[:2])
@@ -339,7 +339,7 @@ def _features(builder: Any, where: str) -> tuple[str, str]:
 
 
 def _split(builder: Any, split: str) -> str:
-  """The split that is read; of a set that is not prepared none is known."""
+  """Choose the split to read; a set that is not prepared has none to compare with."""
   there = list(builder.info.splits)
   if split and there and not {*split_names(split)} <= {*there}:
     raise errors.unknown_error(f"split of {builder.name}", split, there)

@@ -84,7 +84,7 @@ class Setup:
 
   @contextlib.contextmanager
   def explained(self, cell: Cell, batch: inputs.Batch) -> Iterator[None]:
-    """Devices that fail, and whatever a user's own model raises, in words."""
+    """Explain failures of devices, and all that a user's own model raises."""
     own = self.loaded[cell.model].own is not None
     try:
       yield

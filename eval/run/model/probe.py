@@ -256,7 +256,7 @@ def _bytes(constant: Any) -> np.ndarray:
 
 @contextlib.contextmanager
 def _explained(label: str, count: int) -> Iterator[None]:
-  """What a model raises on a batch of `count` inputs, in words."""
+  """Put what a model raises on a batch of `count` inputs into words."""
   try:
     yield
   except errors.UserError as error:

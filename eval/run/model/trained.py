@@ -212,7 +212,7 @@ def _config(model: Any, recipe: Any) -> Config:
 
 @contextlib.contextmanager
 def _named_as_here() -> Iterator[None]:
-  """Refusals of the trainer name the keys of a run's config."""
+  """Make refusals of the trainer name the keys of a run's config."""
   try:
     yield
   except errors.UserError as e:

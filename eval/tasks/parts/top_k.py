@@ -107,7 +107,7 @@ def hits_by_rank(label: np.ndarray, top5: np.ndarray) -> dict[str, np.ndarray]:
 def class_accuracies(columns: Mapping[str, np.ndarray]) -> np.ndarray:
   """Return the values of a cell's examples whose mean is `mean_class_accuracy`."""
   right = columns["top5"][:, 0] == columns["label"]
-  return rates_lib.of_classes(right, columns["label"])
+  return rates_lib.class_balanced(right, columns["label"])
 
 
 def class_headlines(

@@ -35,11 +35,11 @@ from robust_tfds import errors
 from robust_tfds.corruptions import (
   batching,
   canvas,
+  given_draws,
   plugins,
   seeding,
   spec,
 )
-from robust_tfds.corruptions import given as given_draws
 from robust_tfds.corruptions.ops import layout
 
 
@@ -92,7 +92,7 @@ def corrupt(
         "corrupt takes key=, seed= or draws=, got draws and another. Draws"
         " decide all that a key would."
       )
-    drawn = _with_draws(image, name, severity, edition, draws)
+    drawn = _corrupt_by_draws(image, name, severity, edition, draws)
     return batching.like_input(drawn, given)
   if spec.is_unchanged(severity, edition):
     plugins.picture(name)
@@ -112,7 +112,7 @@ def corrupt(
   return batching.like_input(_reshaped(levels, (1, *image.shape))[0], given)
 
 
-def _with_draws(
+def _corrupt_by_draws(
   image: batching.Image,
   name: str,
   severity: object,
@@ -288,7 +288,7 @@ def _corrupt_by_size(
   keys: jax.Array,
   sizes: batching.Image | None,
 ) -> jax.Array:
-  """`corrupt_flat` of pictures that each have the edition of their size.
+  """Apply `corrupt_flat` to pictures that each have the edition of their size.
 
   Where several are in a batch all of it goes through each: one program an edition,
   whatever the batch is made of.

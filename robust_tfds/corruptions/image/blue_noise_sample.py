@@ -6,7 +6,7 @@ docs/evidence/specs/imagenet_c_bar.md section 3 (7).
 import jax
 import numpy as np
 
-from robust_tfds.corruptions import given, plugins, spec
+from robust_tfds.corruptions import given_draws, plugins, spec
 from robust_tfds.corruptions.ops import field, fourier_noise, layout
 
 SEVERITIES = {  # the threshold is 0.3 of it, minus 2.5
@@ -34,7 +34,7 @@ def apply(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
   return layout.interleave(field.levels(scene.image) * shown)
 
 
-def accept(values: given.Draws, severity: float, side: int) -> np.ndarray:
+def accept(values: given_draws.Draws, severity: float, side: int) -> np.ndarray:
   """Return given draws in the form of `draw`."""
   values.agree("threshold", severity * _STEP - _LOWEST)
   return values.floats("draw_phases", 1, side, side // 2)

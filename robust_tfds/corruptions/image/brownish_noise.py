@@ -6,7 +6,7 @@ docs/evidence/specs/imagenet_c_bar.md section 3 (8).
 import jax
 import numpy as np
 
-from robust_tfds.corruptions import given, plugins, spec
+from robust_tfds.corruptions import given_draws, plugins, spec
 from robust_tfds.corruptions.ops import field, fourier_noise
 
 SEVERITIES = {  # intensity in tenths of 64
@@ -35,7 +35,7 @@ def apply(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
   return field.add(scene.image, scene.table["intensity"] * noise)
 
 
-def accept(values: given.Draws, severity: float, side: int) -> np.ndarray:
+def accept(values: given_draws.Draws, severity: float, side: int) -> np.ndarray:
   """Return given draws in the form of `draw`."""
   values.agree("intensity", severity * _HIGHEST / 10)
   return values.floats("draw_phases", 3, side, side // 2)

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import given, plugins, seeding, spec
+from robust_tfds.corruptions import given_draws, plugins, seeding, spec
 from robust_tfds.corruptions.ops import bilinear, field, layout
 
 SEVERITIES = {"imagenet": (2.35, 3.2, 4.9, 6.6, 9.15)}
@@ -137,7 +137,7 @@ def _round(offset: jax.Array) -> jax.Array:
   return jnp.round(offset * _DECIMALS) / _DECIMALS
 
 
-def accept(values: given.Draws, severity: float, side: int) -> dict:
+def accept(values: given_draws.Draws, severity: float, side: int) -> dict:
   """Return given draws in the form of `draw`."""
   values.agree("lens_scale", severity * _LENS * side)
   values.agree("lighting_amount", severity * _LIGHT)

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import given, plugins, seeding, spec
+from robust_tfds.corruptions import given_draws, plugins, seeding, spec
 from robust_tfds.corruptions.ops import field, layout
 
 SEVERITIES = {  # tenths of the black fields that are grey
@@ -60,7 +60,7 @@ def apply(scene: plugins.Scene, draws: dict[str, jax.Array]) -> jax.Array:
   return layout.interleave(levels)
 
 
-def accept(values: given.Draws, severity: float, side: int) -> dict:
+def accept(values: given_draws.Draws, severity: float, side: int) -> dict:
   """Return given draws in the form of `draw`."""
   values.agree("fraction", severity / 10)
   grid = values.array("draw_grid_uniform", None, None)

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import given, plugins, spec
+from robust_tfds.corruptions import given_draws, plugins, spec
 from robust_tfds.corruptions.ops import field, layout
 
 SEVERITIES = {"cifar10": (2.8, 3.6, 4.4, 5.2, 6)}
@@ -84,7 +84,7 @@ def apply(scene: plugins.Scene, draws: None) -> jax.Array:
   return layout.interleave(out.reshape(3, *scene.image.shape[:2]))
 
 
-def accept(values: given.Draws, severity: float, side: int) -> None:
+def accept(values: given_draws.Draws, severity: float, side: int) -> None:
   """Check given numbers: there is nothing to draw."""
   values.agree("amount", severity * _DEGREES)
 

@@ -6,7 +6,7 @@ docs/evidence/specs/imagenet_c_bar.md section 3 (5).
 import jax
 import numpy as np
 
-from robust_tfds.corruptions import given, plugins, seeding, spec
+from robust_tfds.corruptions import given_draws, plugins, seeding, spec
 from robust_tfds.corruptions.ops import field, layout, rays
 
 SEVERITIES = {  # the falloff's exponent in tenths of 65 / 50
@@ -47,7 +47,7 @@ def apply(scene: plugins.Scene, draws: dict[str, jax.Array]) -> jax.Array:
   return layout.interleave(255 + light * (field.levels(scene.image) - 255))
 
 
-def accept(values: given.Draws, severity: float, side: int) -> dict:
+def accept(values: given_draws.Draws, severity: float, side: int) -> dict:
   """Return given draws in the form of `draw`."""
   values.agree("amount", 100 - severity * _HIGHEST / 10)
   values.agree("radius", _RADIUS * side)

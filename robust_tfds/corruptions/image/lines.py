@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import given, plugins, seeding, spec
+from robust_tfds.corruptions import given_draws, plugins, seeding, spec
 from robust_tfds.corruptions.ops import antialiased_line, field, layout
 
 SEVERITIES = {"cifar10": (0.5, 1, 1.5, 2, 2.5)}  # tenths of a line a pixel
@@ -47,7 +47,7 @@ def apply(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
   return layout.interleave(levels)
 
 
-def accept(values: given.Draws, severity: float, side: int) -> np.ndarray:
+def accept(values: given_draws.Draws, severity: float, side: int) -> np.ndarray:
   """Return given draws in the form of `draw`."""
   values.agree("density", severity / 10)
   flat = [

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import given, plugins, seeding, spec
+from robust_tfds.corruptions import given_draws, plugins, seeding, spec
 from robust_tfds.corruptions.ops import field
 
 SEVERITIES = {"imagenet": (4.6, 5.2, 5.8, 7.6, 8.8)}  # twentieths of white
@@ -103,7 +103,7 @@ def _noise(
   return 1.5 * (height + product(row, vectors[..., 1], column_away))
 
 
-def accept(values: given.Draws, severity: float, side: int) -> dict:
+def accept(values: given_draws.Draws, severity: float, side: int) -> dict:
   """Return given draws in the form of `draw`."""
   values.agree("alpha", severity / 20)
   return {

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import given, plugins, seeding, spec
+from robust_tfds.corruptions import given_draws, plugins, seeding, spec
 from robust_tfds.corruptions.ops import bilinear, field, layout
 
 SEVERITIES = {"cifar10": (5.5, 6, 6.5, 8.5, 10)}
@@ -83,7 +83,7 @@ def _both(offset: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
   return offset[:, None], offset[None, :]
 
 
-def accept(values: given.Draws, severity: float, side: int) -> np.ndarray:
+def accept(values: given_draws.Draws, severity: float, side: int) -> np.ndarray:
   """Return given draws in the form of `draw`."""
   values.agree("amount", severity * _PINCH + _LEAST)
   angles = values.floats("angles", _DISCS, _DISCS)

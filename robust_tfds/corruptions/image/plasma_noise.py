@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import given, plugins, seeding, spec
+from robust_tfds.corruptions import given_draws, plugins, seeding, spec
 from robust_tfds.corruptions.ops import field
 
 SEVERITIES = {"imagenet": (4.75, 7, 8.5, 9.25, 10)}  # intensity in tenths of 64
@@ -68,7 +68,7 @@ def apply(scene: plugins.Scene, draws: dict[str, jax.Array]) -> jax.Array:
   return field.mix(scene.image, intensity / 255, intensity * noise)
 
 
-def accept(values: given.Draws, severity: float, side: int) -> dict:
+def accept(values: given_draws.Draws, severity: float, side: int) -> dict:
   """Return given draws in the form of `draw`."""
   values.agree("intensity", severity * _HIGHEST / 10)
   return {

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import given, plugins, seeding, spec
+from robust_tfds.corruptions import given_draws, plugins, seeding, spec
 from robust_tfds.corruptions.ops import bilinear, field, layout
 
 SEVERITIES = {"cifar10": (5.5, 6, 6.5, 7.5, 8)}  # amplitude in 1 / 400 sides
@@ -49,7 +49,7 @@ def apply(scene: plugins.Scene, draws: dict[str, jax.Array]) -> jax.Array:
   )
 
 
-def accept(values: given.Draws, severity: float, side: int) -> dict:
+def accept(values: given_draws.Draws, severity: float, side: int) -> dict:
   """Return given draws in the form of `draw`."""
   values.agree("amplitudes", [severity * _STEP * side] * 2)
   return {k: values.floats(k, 2) for k in ("wavelengths", "phases")}

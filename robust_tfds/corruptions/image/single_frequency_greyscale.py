@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import given, plugins, seeding, spec
+from robust_tfds.corruptions import given_draws, plugins, seeding, spec
 from robust_tfds.corruptions.ops import field
 
 SEVERITIES = {"imagenet": (1, 1.5, 2, 4.5, 5)}  # intensity in tenths of 196
@@ -41,7 +41,7 @@ def apply(scene: plugins.Scene, draws: dict[str, jax.Array]) -> jax.Array:
   return field.add(scene.image, scene.table["intensity"] * wave)
 
 
-def accept(values: given.Draws, severity: float, side: int) -> dict:
+def accept(values: given_draws.Draws, severity: float, side: int) -> dict:
   """Return given draws in the form of `draw`."""
   values.agree("intensity", severity * _HIGHEST / 10)
   return {"freq": values.floats("freq", 2), "phase": values.floats("phase")}

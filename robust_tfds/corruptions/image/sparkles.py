@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import given, plugins, seeding, spec
+from robust_tfds.corruptions import given_draws, plugins, seeding, spec
 from robust_tfds.corruptions.ops import field, layout, rays
 
 SEVERITIES = {  # a star's radius, in hundredths of the picture's side
@@ -52,7 +52,7 @@ def apply(scene: plugins.Scene, draws: dict[str, jax.Array]) -> jax.Array:
   return layout.interleave(levels)
 
 
-def accept(values: given.Draws, severity: float, side: int) -> dict:
+def accept(values: given_draws.Draws, severity: float, side: int) -> dict:
   """Return given draws in the form of `draw`."""
   values.agree("radii", [severity / 100 * side] * _STARS)
   counts = values.array("nrays", _STARS)

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds.corruptions import given, plugins, seeding, spec
+from robust_tfds.corruptions import given_draws, plugins, seeding, spec
 from robust_tfds.corruptions.ops import field, layout
 
 SEVERITIES = {
@@ -60,7 +60,7 @@ def apply(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
   return layout.interleave(jnp.floor(both + 0.5))
 
 
-def accept(values: given.Draws, severity: float, side: int) -> np.ndarray:
+def accept(values: given_draws.Draws, severity: float, side: int) -> np.ndarray:
   """Return given draws in the form of `draw`."""
   scales = values.array("scales", 3)
   order = np.argsort(np.argsort(scales))

@@ -60,7 +60,7 @@ class Builder(objects.Builder):
 
   @classmethod
   def known_group(cls, example_id: str, frame: int = 0) -> str | None:
-    """The sequence, by the file's name; a number alone is of a results list."""
+    """Return the sequence that a file's name says; results lists have numbers alone."""
     del frame
     return (
       example_id if example_id.isdigit() else cityscapes.sequence(example_id)

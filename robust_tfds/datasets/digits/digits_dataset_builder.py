@@ -42,14 +42,14 @@ class Digit(source_lib.Part):
 
 
 def sources(split: str) -> list[pictures.Source]:
-  """The digits of a split, read when they are needed."""
+  """List the digits of a split, which are read when they are needed."""
   return [
     pictures.Source(example_id(i), label, Digit(i)) for i, label in rows(split)
   ]
 
 
 def rows(split: str) -> list[tuple[int, int]]:
-  """(row in scikit-learn's order, label) of a split; every fifth is test."""
+  """List (row in scikit-learn's order, label) of a split; every fifth is test."""
   labels = _load().target
   test = split == "test"
   return [
@@ -60,18 +60,18 @@ def rows(split: str) -> list[tuple[int, int]]:
 
 
 def example_id(row: int) -> str:
-  """Stable id of a row: `digit_0042`."""
+  """Return the stable id of a row: `digit_0042`."""
   return f"digit_{row:04d}"
 
 
 @functools.cache
 def labels(split: str) -> Mapping[str, int]:
-  """Id -> true class of a split's digits."""
+  """Return id -> true class of a split's digits."""
   return {example_id(i): label for i, label in rows(split)}
 
 
 def read(row: int) -> np.ndarray:
-  """uint8 `[32, 32, 3]`: levels 0..16 to 0..255, enlarged bilinearly."""
+  """Read uint8 `[32, 32, 3]`: levels 0..16 to 0..255, enlarged bilinearly."""
   levels = np.round(_load().images[row] * (255 / 16)).astype(np.uint8)
   taps = resizing.taps(len(levels), SIDE_PX)
   enlarged = resizing.resized(levels, taps, taps)

@@ -39,12 +39,12 @@ _Placed = tuple[int, _Box, np.ndarray]  # label, box, mask of a digit
 
 
 def example_id(split: str, number: int) -> str:
-  """Stable id of a scene: `test_0042.png`."""
+  """Return the stable id of a scene: `test_0042.png`."""
   return f"{split}_{number:04d}.png"
 
 
 def sources(split: str, seed: int = 0) -> list[objects.Source]:
-  """All scenes of a split, drawn when they are read."""
+  """List all scenes of a split, which are drawn when they are read."""
   return [
     objects.Source(
       example_id(split, n),
@@ -65,11 +65,11 @@ class Scene(source.Part):
   seed: int
 
   def read(self) -> np.ndarray:
-    """The picture: uint8 `[H, W, 3]`."""
+    """Return the picture: uint8 `[H, W, 3]`."""
     return draw(self.split, self.number, self.seed)[0]
 
   def objects_in(self, size: tuple[int, int]) -> tuple[objects.Object, ...]:
-    """The objects of the picture, whose size is known."""
+    """Return the picture's objects; its size is known and not used."""
     del size
     return draw(self.split, self.number, self.seed)[1]
 
@@ -78,7 +78,7 @@ class Scene(source.Part):
 def draw(
   split: str, number: int, seed: int = 0
 ) -> tuple[np.ndarray, tuple[objects.Object, ...]]:
-  """One scene: uint8 `[H, W, 3]` and its objects."""
+  """Draw one scene: uint8 `[H, W, 3]` and its objects."""
   name = example_id(split, number)
   dice = drawing.Dice("digits_detection", "scene", name, seed)
   height = _SIDES_PX[dice.integer(0, len(_SIDES_PX) - 1)]
@@ -124,7 +124,7 @@ def _object(
 
 
 def _background(dice: drawing.Dice, height: int, width: int) -> np.ndarray:
-  """float64 `[H, W, 3]` levels: a smooth field, shapes, grain."""
+  """Draw float64 `[H, W, 3]` levels: a smooth field, shapes, grain."""
   base = 30 + 195 * dice.uniform(3)
   field = drawing.stretch(dice.uniform(4, 4, 3) - 0.5, height, width)
   out = base + 90 * field
@@ -141,7 +141,7 @@ def _background(dice: drawing.Dice, height: int, width: int) -> np.ndarray:
 
 
 def _glyph(row: int, side: int) -> np.ndarray:
-  """Opacity of a digit, float64 in [0, 1], cut to where it is >= 0.5."""
+  """Return a digit's opacity, float64 in [0, 1], cut to where it is >= 0.5."""
   taps = resizing.taps(digits.SIDE_PX, side, bicubic=True)
   levels = resizing.resized(digits.read(row)[..., 0], taps, taps)
   # Pen strokes of 8x8 digits are blurred when enlarged: sharpen the edge.
@@ -157,7 +157,7 @@ def _spot(
   canvas: tuple[int, int],
   boxes: Sequence[_Box],
 ) -> tuple[int, int] | None:
-  """Top left corner that keeps clear of the boxes; None if there is no room."""
+  """Draw a top left corner that keeps clear of the boxes; None if there is no room."""
   limit = _MAX_OVERLAP if dice.uniform(1)[0] < _OVERLAP_SHARE else 0.0
   (h, w), (height, width) = shape, canvas
   for _ in range(_TRIES):
@@ -168,7 +168,7 @@ def _spot(
 
 
 def _overlap(a: _Box, b: _Box) -> float:
-  """Common area of two boxes (top, left, h, w) over the smaller one's."""
+  """Return the common area of two boxes (top, left, h, w) over the smaller one's."""
   rows = min(a[0] + a[2], b[0] + b[2]) - max(a[0], b[0])
   columns = min(a[1] + a[3], b[1] + b[3]) - max(a[1], b[1])
   return max(rows, 0) * max(columns, 0) / min(a[2] * a[3], b[2] * b[3])
@@ -181,7 +181,7 @@ def _cover(
   left: int,
   shape: tuple[int, int],
 ) -> list[_Placed] | None:
-  """Earlier digits less what a new one covers; None if it hides one."""
+  """Cut a new digit out of the earlier ones; None if it hides one."""
   new = np.zeros(shape, bool)
   h, w = alpha.shape
   new[top : top + h, left : left + w] = alpha > 0
@@ -195,7 +195,7 @@ def _cover(
 
 
 def _colour(dice: drawing.Dice, mean: np.ndarray) -> np.ndarray:
-  """A colour whose mean level differs from the background's."""
+  """Draw a colour whose mean level differs from the background's."""
   colour = 255 * dice.uniform(3)
   brighter = mean.mean() < 127.5
   gap = (colour - mean).mean()

@@ -50,6 +50,6 @@ class Builder(subtypes.Builder):
 
 
 def _subtype_source(digit: pictures.Source, label: int) -> pictures.Source:
-  """A digit under its type, its subtype in the id."""
+  """Label a digit with its type, and put its subtype into the id."""
   named = f"{digit.label}/{digit.example_id}"
   return dataclasses.replace(digit, example_id=named, label=label)

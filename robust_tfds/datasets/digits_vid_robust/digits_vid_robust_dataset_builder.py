@@ -63,7 +63,7 @@ class Builder(frames.Builder):
 
 @functools.cache
 def _all_frames(split: str, include_unreviewed: bool) -> list[frames.Frame]:
-  """The frames of all anchors of a split."""
+  """List the frames of all anchors of a split."""
   return [
     frame
     for row, label in digits.rows(split)[::_EVERY]
@@ -73,7 +73,7 @@ def _all_frames(split: str, include_unreviewed: bool) -> list[frames.Frame]:
 
 
 def video(row: int, label: int) -> list[frames.Frame]:
-  """All 21 frames of a digit's video, reviewed or not, in order."""
+  """List all 21 frames of a digit's video, reviewed or not, in order."""
   offsets = range(-frames.K, frames.K + 1)
   pictures = {o: picture(row, o) for o in offsets}
   whole = _ink(row, 0) * _INK_KEPT
@@ -96,14 +96,14 @@ def video(row: int, label: int) -> list[frames.Frame]:
 
 
 def picture(row: int, offset: int) -> np.ndarray:
-  """uint8 `[32, 32, 3]`: the digit moved, turned, scaled and dimmed."""
+  """Draw uint8 `[32, 32, 3]`: the digit moved, turned, scaled and dimmed."""
   *_, light = _motion(row, offset)
   grey = np.round(_moved(row, offset) * light).astype(np.uint8)
   return np.repeat(grey[..., None], 3, axis=-1)
 
 
 def _motion(row: int, offset: int) -> tuple[float, float, float, float, float]:
-  """(right px, down px, turn, scale, light) of a frame; still at offset 0."""
+  """Return a frame's (right px, down px, turn, scale, light); still at offset 0."""
   draws = _draws(row)
   t = offset / frames.K
   sway = math.sin(math.pi / 2 * t)
@@ -118,7 +118,7 @@ def _motion(row: int, offset: int) -> tuple[float, float, float, float, float]:
 
 @functools.cache
 def _draws(row: int) -> tuple[float, ...]:
-  """Five numbers in [-1, 1], each digit's own."""
+  """Draw five numbers in [-1, 1], each digit's own."""
   name = digits.example_id(row)
   words = np.concatenate(
     [
@@ -130,7 +130,7 @@ def _draws(row: int) -> tuple[float, ...]:
 
 
 def _moved(row: int, offset: int) -> np.ndarray:
-  """float32 `[32, 32]` in 0..255, before the light changes.
+  """Move the digit: float32 `[32, 32]` in 0..255, before the light changes.
 
   Bilinear in float64, cut to whole levels: the sums of Pillow's Geometry.c
   (affine_transform, bilinear_filter8), in its order.
@@ -158,7 +158,7 @@ def _moved(row: int, offset: int) -> np.ndarray:
 
 @functools.lru_cache(maxsize=2)
 def _large(row: int) -> np.ndarray:
-  """The digit as in `digits`, on a black ground three times as wide: float64."""
+  """Place the digit of `digits` on a black ground three times as wide: float64."""
   still = digits.read(row)[..., 0]
   margin = _MARGIN * digits.SIDE_PX // 8
   return np.pad(still, margin).astype(np.float64)

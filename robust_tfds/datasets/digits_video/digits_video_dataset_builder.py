@@ -68,7 +68,7 @@ class Builder(videos.Builder):
 
 
 def sources(split: str) -> list[videos.Source]:
-  """The videos of a split, drawn when they are needed."""
+  """List the videos of a split, which are drawn when they are needed."""
   return [
     videos.Source(
       example_id(split, number),
@@ -82,7 +82,7 @@ def sources(split: str) -> list[videos.Source]:
 
 @functools.cache
 def labels(split: str) -> Mapping[str, int]:
-  """Id -> true class of a split's videos."""
+  """Return id -> true class of a split's videos."""
   return {
     example_id(split, number): number % len(CLASSES)
     for number in range(COUNTS[split])
@@ -90,7 +90,7 @@ def labels(split: str) -> Mapping[str, int]:
 
 
 def example_id(split: str, number: int) -> str:
-  """Stable id of a video: `test_0042.mp4`."""
+  """Return the stable id of a video: `test_0042.mp4`."""
   return f"{split}_{number:04d}.mp4"
 
 
@@ -102,13 +102,13 @@ class Encoded(source_lib.Part):
   number: int
 
   def data(self) -> bytes:
-    """H.264 in MP4."""
+    """Return the video as H.264 in MP4."""
     frames = draw(self.split, self.number)
     return movies.encode(frames, options=_X264, fps=FPS)
 
 
 def draw(split: str, number: int) -> np.ndarray:
-  """uint8 `[16, 48, 48, 3]`: a coloured digit moving over a plain colour."""
+  """Draw uint8 `[16, 48, 48, 3]`: a coloured digit moving over a plain colour."""
   dice = drawing.Dice("digits_video", "motion", example_id(split, number))
   rows = digits.rows(split)
   digit = digits.read(rows[dice.integer(0, len(rows) - 1)][0])[..., 0] / 255.0
@@ -137,7 +137,7 @@ def draw(split: str, number: int) -> np.ndarray:
 def _placed(
   digit: np.ndarray, shift: np.ndarray, angle: float, scale: float
 ) -> np.ndarray:
-  """How much of each pixel the digit covers: float64 `[48, 48]`."""
+  """Return how much of each pixel the digit covers: float64 `[48, 48]`."""
   y, x = np.mgrid[0:SIDE_PX, 0:SIDE_PX] + 0.5 - SIDE_PX / 2
   x, y = x - shift[0], y - shift[1]
   cos, sin = math.cos(angle), math.sin(angle)
@@ -154,7 +154,7 @@ def _placed(
 
 
 def _colours(dice: drawing.Dice) -> tuple[np.ndarray, np.ndarray]:
-  """A dark or light background and a digit far from it, levels."""
+  """Draw a dark or light background and a digit far from it, in levels."""
   back = np.array([dice.between(0, 90) for _ in range(3)])
   front = np.array([dice.between(150, 255) for _ in range(3)])
   return (back, front) if dice.integer(0, 1) else (front, back)

@@ -38,7 +38,7 @@ class Builder(videos.Builder):
 
   @classmethod
   def known_group(cls, example_id: str, frame: int = 0) -> str | None:
-    """The film, by the file's name."""
+    """Return the film that the file's name says."""
     del frame
     return split_lists.hmdb51_film(example_id) or None
 

@@ -17,7 +17,7 @@ _UNSEEN = ("imagenet22k", "fall11_whole", "winter21_whole")
 
 @functools.cache
 def rows() -> list[dict[str, str]]:
-  """A row of `subtypes.tsv`: type_index, type, type_wnid, split and wnid of each."""
+  """Read `subtypes.tsv`: type_index, type, type_wnid, split and wnid of each row."""
   path = pathlib.Path(__file__).with_name("subtypes.tsv")
   head, *lines = [
     line.split("\t") for line in path.read_text("utf-8").splitlines()
@@ -85,7 +85,7 @@ Wnids that are not there are listed when the set is built, and in its metadata.
 
 
 def _validation(root: Any) -> dict[str, list[source.File]]:
-  """Wnid -> ILSVRC 2012's validation pictures of it."""
+  """Return wnid -> its pictures in ILSVRC 2012's validation set."""
   out: dict[str, list[source.File]] = {}
   for file in imagenet.clean(root):
     assert file.label is not None  # `clean` refuses others

@@ -46,7 +46,7 @@ a folder ImageNet-C; of 299 px in ImageNet-C-299 (config suffix `_inception`), o
 
   @classmethod
   def known_ids(cls) -> Collection[str]:
-    """The official names."""
+    """Return the official names."""
     return imagenet.official_names()
 
   @classmethod

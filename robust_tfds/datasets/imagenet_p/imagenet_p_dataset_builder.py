@@ -46,7 +46,7 @@ to <perturbation>/<wnid>/<name>.mp4."""
 
   @classmethod
   def known_ids(cls) -> Collection[str]:
-    """The official names."""
+    """Return the official names."""
     return imagenet.official_names()
 
   @classmethod

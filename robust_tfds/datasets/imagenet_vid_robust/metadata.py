@@ -61,7 +61,7 @@ def anchor_frames(
   pictures: epath.Path | None = None,
   other_labels: Callable[[str], Sequence[int]] | None = None,
 ) -> list[frames.Frame]:
-  """Frames of all sets, in the order of the metadata, without pixels.
+  """List the frames of all sets, in the order of the metadata, without pixels.
 
   Args:
     pmsets: anchor's path -> paths of its reviewed similar frames.
@@ -105,7 +105,7 @@ def _anchor(anchor: str, near: Sequence[str]) -> anchor_sets.Anchor:
 
 
 def reviewed(files: folders.SourceFolders) -> list[frames.Frame]:
-  """The reviewed sets without pixels: the metadata is all that is needed.
+  """List the reviewed sets without pixels: the metadata is all that is needed.
 
   Raises:
     FileNotFoundError: no metadata.
@@ -118,7 +118,7 @@ def reviewed(files: folders.SourceFolders) -> list[frames.Frame]:
 def _sets_and_labels(
   files: folders.SourceFolders,
 ) -> tuple[str, dict[str, list[str]], dict[str, list[int]]]:
-  """(what messages begin with, sets, labels)."""
+  """Read (source as messages name it, sets of frames, labels)."""
   pmsets, labels = (files.file(n, _METADATA) for n in (_PMSETS, _LABELS))
   sets = _json(pmsets, dict[str, list[str]])
   if not sets:
@@ -127,7 +127,7 @@ def _sets_and_labels(
 
 
 def _json(path: epath.Path, kind: Any) -> Any:
-  """A file of metadata, held against a type."""
+  """Read a file of metadata and check it against a type."""
   return reading.records(
     reading.json_text(folders.text(path), str(path)), kind, str(path)
   )
@@ -136,7 +136,7 @@ def _json(path: epath.Path, kind: Any) -> Any:
 def load(
   files: folders.SourceFolders, include_unreviewed: bool
 ) -> list[frames.Frame]:
-  """Frames with their files, boxes, types and rates.
+  """List the frames with their files, boxes, types and rates.
 
   Raises:
     FileNotFoundError: no metadata, no frames, or some frames missing.
@@ -199,7 +199,7 @@ def _facts(path: str) -> tuple[str, float]:
 
 
 def boxes(annotations: epath.Path, path: str) -> tuple[frames.Box, ...]:
-  """Objects of a frame from its ILSVRC-VID XML; none without a file.
+  """Read a frame's objects from its ILSVRC-VID XML; none without a file.
 
   Boxes are clipped to the frame. Raises UserError for broken XML, an unknown
   wnid or a box without area.
@@ -248,7 +248,7 @@ def _text(node: Any, path: str, file: epath.Path) -> str:
 
 @functools.cache
 def classes() -> list[dict[str, Any]]:
-  """The 30 classes in the order of their ids: `name`, `wnid`, `members`."""
+  """Return the 30 classes in the order of their ids: `name`, `wnid`, `members`."""
   return anchor_sets.classes(pathlib.Path(__file__).with_name("label_map.json"))
 
 
@@ -258,7 +258,7 @@ def _index_of() -> dict[str, int]:
 
 
 def _parse(path: str) -> tuple[str, int, int]:
-  """(video, frame number, its digits)."""
+  """Parse a frame's path: (video, frame number, its digits)."""
   parts = _PATH.fullmatch(path)
   if not parts:
     raise errors.UserError(
@@ -269,7 +269,7 @@ def _parse(path: str) -> tuple[str, int, int]:
 
 
 def _frame_path(video: str, number: int, digits: int, offset: int) -> str:
-  """Path of the frame at an offset; empty before the video's first."""
+  """Return the path of the frame at an offset; empty before the video's first."""
   n = number + offset
   return f"{video}/{n:0{digits}d}.JPEG" if n >= 0 else ""
 

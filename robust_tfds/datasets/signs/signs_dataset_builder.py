@@ -38,12 +38,12 @@ class Scene(source_lib.Part):
   sign: str
 
   def read(self) -> np.ndarray:
-    """uint8 `[64, 64, 3]`."""
+    """Draw the scene: uint8 `[64, 64, 3]`."""
     return street.draw(self.example_id, self.sign)
 
 
 def sources(split: str) -> list[pictures.Source]:
-  """The pictures of a split, drawn when they are read."""
+  """List the pictures of a split, which are drawn when they are read."""
   return [
     pictures.Source(name, label, Scene(name, CLASSES[label]))
     for name, label in labels(split).items()
@@ -52,5 +52,5 @@ def sources(split: str) -> list[pictures.Source]:
 
 @functools.cache
 def labels(split: str) -> Mapping[str, int]:
-  """Id -> true class of a split's pictures; an id is like `test_0042`."""
+  """Return id -> true class of a split's pictures; an id is like `test_0042`."""
   return {f"{split}_{n:04d}": n % len(CLASSES) for n in range(COUNTS[split])}

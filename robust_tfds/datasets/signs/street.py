@@ -103,7 +103,7 @@ SIGNS: dict[str, tuple[_Layer, ...]] = {
 
 
 def draw(example_id: str, sign: str) -> np.ndarray:
-  """The scene of an id: uint8 `[64, 64, 3]` with the sign of a class."""
+  """Draw the scene of an id: uint8 `[64, 64, 3]` with the sign of a class."""
   dice = drawing.Dice("signs", "scene", example_id)
   canvas = _street(dice)
   _plant(canvas, dice, SIGNS[sign])
@@ -114,7 +114,7 @@ def draw(example_id: str, sign: str) -> np.ndarray:
 
 
 def _street(dice: drawing.Dice) -> np.ndarray:
-  """float64 `[64, 64, 3]` levels: sky, houses, bushes, a road."""
+  """Draw float64 `[64, 64, 3]` levels: sky, houses, bushes, a road."""
   sky = np.array([120.0, 165.0, 215.0]) + 70 * (dice.uniform(3) - 0.5)
   canvas = sky + (225 - sky) * (_ROWS / SIDE_PX)[..., None]
   canvas = canvas + drawing.stretch(
@@ -136,7 +136,7 @@ def _street(dice: drawing.Dice) -> np.ndarray:
 
 
 def _house(canvas: np.ndarray, dice: drawing.Dice, horizon: int) -> None:
-  """Paints a wall with rows of windows, down to the horizon."""
+  """Paint a wall with rows of windows, down to the horizon."""
   left, width = dice.integer(-10, 50), dice.integer(14, 34)
   top = horizon - dice.integer(14, 44)
   rows, columns = slice(max(top, 0), horizon), slice(max(left, 0), left + width)
@@ -151,7 +151,7 @@ def _house(canvas: np.ndarray, dice: drawing.Dice, horizon: int) -> None:
 def _plant(
   canvas: np.ndarray, dice: drawing.Dice, layers: Sequence[_Layer]
 ) -> None:
-  """Paints a pole and a sign on it."""
+  """Paint a pole and a sign on it."""
   radius = dice.between(17, 24)
   cx = SIDE_PX / 2 + dice.between(-3.5, 3.5)
   cy = SIDE_PX / 2 - 2 + dice.between(-3.5, 3.5)
@@ -179,7 +179,7 @@ def _plant(
 
 
 def _distance(shape: str, u: np.ndarray, v: np.ndarray) -> np.ndarray:
-  """How far points are outside a shape of size 1; negative inside."""
+  """Compute how far points are outside a shape of size 1; negative inside."""
   if shape == "disc":
     return np.sqrt(u**2 + v**2) - 1
   if shape in _POLYGONS:

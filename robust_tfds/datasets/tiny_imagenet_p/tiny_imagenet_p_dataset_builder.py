@@ -32,7 +32,7 @@ they are, or extracted to <perturbation>/<wnid>/<name>.mp4."""
 
   @classmethod
   def class_names(cls, manual_dir: str = "") -> Sequence[Sequence[str]]:
-    """The wnids, which the archive lists."""
+    """Return the wnids, which the archive lists."""
     wnids = tiny_imagenet.wnids(manual_dir) if manual_dir else []
     return [(wnid,) for wnid in wnids]
 

@@ -26,12 +26,12 @@ class Builder(videos.Builder):
 
   @classmethod
   def known_group(cls, example_id: str, frame: int = 0) -> str | None:
-    """The annotation alone says of which video a clip is."""
+    """Return None: the annotation alone says which video a clip is from."""
     del example_id, frame
     return None
 
   def extra_features(self) -> dict[str, Any]:
-    """The shift and its category."""
+    """Return the features of the shift and its category."""
     return {
       "shift": tfds.features.Text(),
       "category": tfds.features.Text(),

@@ -32,7 +32,7 @@ class Builder(videos.Builder):
 
   @classmethod
   def known_group(cls, example_id: str, frame: int = 0) -> str | None:
-    """UCF101's group of clips."""
+    """Return UCF101's group of clips."""
     del frame
     return split_lists.ucf101_group(example_id) or None
 

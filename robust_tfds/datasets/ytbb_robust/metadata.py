@@ -94,7 +94,7 @@ class Anchor:
   good: bool
 
   def neighbour(self, offset: int) -> str:
-    """Path of the frame at an offset, at the video's own rate."""
+    """Return the path of the frame at an offset, at the video's own rate."""
     parts = _parse(self.key)
     number = int(parts["number"]) + offset
     return f"{parts['ytid']}_{parts['ms']}/frame-{number}.jpg"
@@ -109,7 +109,7 @@ class Anchor:
 def anchors(
   annotated: Annotations, original: Iterable[Sequence[str]]
 ) -> list[Anchor]:
-  """The anchors in the order of their annotation.
+  """List the anchors in the order of their annotation.
 
   Args:
     annotated: `anchor_labels.json`.
@@ -138,7 +138,7 @@ def anchors(
 
 
 def _ticked(annotated: Annotations, entry: Annotation) -> set[str]:
-  """The names that an annotation ticks, by their place in the list of names."""
+  """Return the class names that an annotation ticks by their index."""
   names = annotated["labels"]
   for index in entry["labels"]:
     if not 0 <= index < len(names):
@@ -152,7 +152,7 @@ def _ticked(annotated: Annotations, entry: Annotation) -> set[str]:
 def _original_labels(
   rows: Iterable[Sequence[str]], num_classes: int
 ) -> dict[tuple[str, int], set[int]]:
-  """(ytid, ms) -> YouTube-BB's own label."""
+  """Return (ytid, ms) -> YouTube-BB's own label."""
   labels = {}
   for ytid, ms, label in rows:
     moment = _integer(ms, f"{ytid}: time_ms")
@@ -172,7 +172,7 @@ def _integer(text: str, what: str) -> int:
 def reviewed_offsets(
   anchors: Sequence[Anchor], pairs: Annotations
 ) -> dict[str, list[int]]:
-  """Key of a kept anchor -> offsets of its reviewed similar frames.
+  """Return the key of a kept anchor -> offsets of its reviewed similar frames.
 
   Args:
     anchors: all anchors.
@@ -203,7 +203,7 @@ def reviewed_offsets(
 
 
 def reviewed(files: folders.SourceFolders) -> list[frames.Frame]:
-  """The reviewed sets without pixels: the metadata is all that is needed.
+  """List the reviewed sets without pixels: the metadata is all that is needed.
 
   Raises:
     FileNotFoundError: no metadata.
@@ -223,7 +223,7 @@ def _frames(
   offsets: Mapping[str, Sequence[int]],
   pictures: epath.Path | None = None,
 ) -> list[frames.Frame]:
-  """An anchor's frames, whose labels are its own."""
+  """List an anchor's frames, each with the anchor's labels."""
   near = {0, *offsets[anchor.key]} if anchor.key in offsets else set()
   anchor_set = anchor_sets.Anchor(anchor.key, anchor.neighbour, near)
   return anchor_set.members(lambda path: anchor.labels, pictures)
@@ -232,7 +232,7 @@ def _frames(
 def _annotated(
   files: folders.SourceFolders, optional: bool
 ) -> tuple[list[Anchor], dict[str, list[int]]]:
-  """All anchors, and `reviewed_offsets`, which are none without pairs."""
+  """Return all anchors, and `reviewed_offsets`, which are none without pairs."""
   original = files.file(_ORIGINAL, _METADATA)
   rows = _rows(original, len(_COLUMNS))
   if not rows or tuple(rows[0]) != _COLUMNS:
@@ -267,7 +267,7 @@ def _json(path: epath.Path) -> Annotations:
 def load(
   files: folders.SourceFolders, include_unreviewed: bool
 ) -> list[frames.Frame]:
-  """Frames with their files, and the anchors' boxes where the csv is there.
+  """List the frames with their files, and the anchors' boxes if the csv is there.
 
   Raises:
     FileNotFoundError: no metadata, no frames, or some frames missing.
@@ -296,7 +296,7 @@ def load(
 def _boxes(
   path: epath.Path,
 ) -> dict[tuple[str, int], tuple[frames.Box, ...]]:
-  """(ytid, ms) -> boxes; the csv has xmin, xmax, ymin, ymax and no header."""
+  """Read (ytid, ms) -> boxes; the csv has xmin, xmax, ymin, ymax and no header."""
   index = {c["name"]: i for i, c in enumerate(classes())}
   out: dict[tuple[str, int], tuple[frames.Box, ...]] = {}
   for line, row in enumerate(_rows(path, _BOX_COLUMNS), 1):
@@ -318,14 +318,14 @@ def _boxes(
 
 
 def _side(text: str, where: str) -> float:
-  """A coordinate as a fraction, brought into the frame."""
+  """Parse a coordinate, a fraction, and clip it to the frame."""
   value = anchor_sets.finite(text, f"{where}: a coordinate")
   return min(max(value, 0.0), 1.0)
 
 
 @functools.cache
 def classes() -> list[dict[str, Any]]:
-  """The 24 classes in the order of their ids: `name`, `members`."""
+  """Return the 24 classes in the order of their ids: `name`, `members`."""
   return anchor_sets.classes(pathlib.Path(__file__).with_name("label_map.json"))
 
 
@@ -339,7 +339,7 @@ def _parse(key: str) -> re.Match[str]:
 
 
 def _rows(path: epath.Path, columns: int) -> list[list[str]]:
-  """The rows of a table, all of so many columns."""
+  """Read the rows of a table; refuse another number of columns."""
   rows = []
   for line, row in reading.csv_text(folders.text(path), str(path)):
     if len(row) != columns:

@@ -205,7 +205,7 @@ _REFUSED = (
     ({"clean_accuracy": 80}, "clean_accuracy must be"),
   ),
   *_of(
-    action.by_shift,
+    action.shift_accuracies,
     {"correct": [1, 1], "shift": ["a", "b"], "category": ["x", "x"]},
     ({"correct": [_NAN, 1]}, "correct must be bool"),
     ({"correct": [1]}, "one entry a clip"),

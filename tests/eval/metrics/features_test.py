@@ -210,7 +210,7 @@ class RobustnessTest(absltest.TestCase):
 
 class ShiftsTest(absltest.TestCase):
   def test_shifts(self):
-    got = action.by_shift(
+    got = action.shift_accuracies(
       [True, False, True, True],
       ["kids", "kids", "old_person", "toy"],
       ["Age", "Age", "Age", "Actor"],
@@ -218,13 +218,15 @@ class ShiftsTest(absltest.TestCase):
     self.assertEqual(got["shifts"]["kids"]["accuracy"], 0.5)
     self.assertAlmostEqual(got["categories"]["Age"]["accuracy"], 2 / 3)
     self.assertEqual(got["categories"]["Actor"]["n"], 1)
-    again = action.by_shift(
+    again = action.shift_accuracies(
       [True, False] * 20,
       ["kids"] * 40,
       ["Age"] * 40,
       [f"v{i // 8}" for i in range(40)],
     )["shifts"]["kids"]
-    alone = action.by_shift([True, False] * 20, ["kids"] * 40, ["Age"] * 40)
+    alone = action.shift_accuracies(
+      [True, False] * 20, ["kids"] * 40, ["Age"] * 40
+    )
     self.assertLess(again["hi"] - again["lo"], 0.1)  # five videos alike
     self.assertGreater(alone["shifts"]["kids"]["hi"], 0.6)
 
