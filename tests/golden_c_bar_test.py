@@ -17,6 +17,10 @@ import tensorflow_datasets as tfds
 from absl.testing import absltest, parameterized
 from PIL import Image
 
+from eval import evaluate, papers
+from eval.metrics import corruption_error
+from eval.tasks.headlines import error_headlines
+from eval.tasks.headlines.headlines import value_alone
 from robust_tfds import build, conditions, corruptions, datasets, errors
 from robust_tfds.building.sources import published_arrays
 from tests import shared_data, tiny_files
@@ -275,6 +279,76 @@ class SetsTest(parameterized.TestCase):
       manual_dir=manual_dir,
     )
     return list(tfds.as_numpy(built.as_dataset(split=split)))
+
+
+class HeadlinesTest(parameterized.TestCase):
+  """A plain mean over severities, then over the ten; never in mCE."""
+
+  @parameterized.parameters(
+    (conditions.C_BAR, "c_bar", "mean_corruption_error"),
+    (conditions.C_BAR_CIFAR, "c_bar_cifar", "mean_corruption_error"),
+    (conditions.PICTURES, "c_bar", "c_bar_mean_error"),
+    (conditions.PICTURES, "c_bar_cifar", "c_bar_mean_error"),
+  )
+  def test_means(self, family, members, metric):
+    names = corruptions.names(members)
+    errors_of = np.random.default_rng(0).uniform(size=(10, 5))
+    numbers = {
+      conditions.Condition(name, level): {"error": value_alone(value)}
+      for name, row in zip(names, errors_of)
+      for level, value in zip(_LEVELS, row)
+    }
+    numbers[conditions.Condition()] = {"error": value_alone(0.1)}
+    alexnet = error_headlines.published_cells(
+      corruption_error.load_baseline("alexnet")
+    )
+    for reference in ({}, alexnet):
+      of = error_headlines.headlines(numbers, reference, family=family)
+      there = {h.key: h for h in of if h.is_triggered(numbers)}
+      means = {("mean_error", name, None) for name in names}
+      self.assertEqual(
+        set(there), {*means, (metric, "", None), ("clean_error", "", None)}
+      )
+      got = there[metric, "", None].number(numbers, reference)
+      self.assertAlmostEqual(float(got.value), errors_of.mean())
+
+  def test_names_of_both_lists(self):
+    names = ("lines", "caustic_refraction")  # of one list each
+    cells = {conditions.Condition(n, 1): ("error",) for n in names}
+    of = error_headlines.headlines(cells, {})
+    self.assertNotIn("c_bar_mean_error", {h.metric for h in of})
+
+  def test_the_papers_table(self):
+    listed = papers.printed_networks("imagenet_c_bar")
+    self.assertLen(listed, 6)
+    for network in listed:
+      names = corruptions.names("c_bar")
+      parts = [network.numbers["mean_error", n].value for n in names]
+      mean = network.numbers["mean_corruption_error", ""]
+      self.assertAlmostEqual(np.mean(parts), mean.value, delta=6e-4)
+      self.assertIn("ImageNet-C error of the same networks", mean.note)
+    self.assertLen(papers.printed_networks("cifar10_c_bar"), 4)
+
+  @pytest.mark.slow
+  def test_evaluate(self):
+    """Signs under C-bar's corruptions, and the set itself with a function."""
+
+    def brightest(images):
+      return images.mean((1, 2)).astype(np.float32).repeat(3, 1)[:, :8]
+
+    result = evaluate(
+      brightest, "signs_c", conditions="c_bar", severities=(1, 3), limit=8
+    )
+    errors_of = [
+      r.value
+      for r in result.table
+      if r.metric == "error" and r.config != "clean"
+    ]
+    self.assertLen(errors_of, 20)
+    self.assertAlmostEqual(
+      result.summary["part_c_bar_mean_error"], np.mean(errors_of)
+    )
+    self.assertNotIn("mce", result.summary)
 
 
 if __name__ == "__main__":

@@ -25,7 +25,7 @@ SEVERITIES = {  # expected photons of a white value
 }
 # CCC interpolates what a photon is worth.
 SEVERITIES["ccc"] = tuple(
-  1 / worth
+  round(1 / worth, 6)
   for worth in spec.quarters(0, [1 / rate for rate in SEVERITIES["imagenet"]])
 )
 _WORD = 32
