@@ -57,7 +57,7 @@ class TablesTest(parameterized.TestCase):
 
 
 class PixelsTest(parameterized.TestCase):
-  @parameterized.parameters("contrast", "impulse_noise", "frost", "fog")
+  @parameterized.parameters("contrast", "shot_noise", "frost", "fog")
   def test_whole_severities_are_imagenets(self, name):
     for severity in (1, 4.0):
       np.testing.assert_array_equal(

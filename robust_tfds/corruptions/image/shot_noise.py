@@ -33,13 +33,24 @@ _WORD = 32
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   """Return `alias` uint32 `[5, 256, columns]` and `step`, levels per photon
-  `[5]`.
+  `[5]`; of CCC also `bits` of the columns that a row uses.
 
   Column j of a level's table is drawn with the word's top bits; an entry holds
   the share of the column that stays with count j (high bits, in units of the
   word's remaining bits) and the count that has the rest (low bits).
   """
-  return alias_tables(edition.row(SEVERITIES))
+  rates = edition.row(SEVERITIES)
+  if edition.steps == 1:
+    return alias_tables(rates)
+  # As many columns as `imagenet` has, or more: whole severities draw alike.
+  most = max(SEVERITIES["imagenet"])
+  each = [alias_tables((most, rate)) for rate in rates]
+  bits = [t["alias"].shape[-1].bit_length() - 1 for t in each]
+  alias = np.zeros((len(rates), 256, 1 << max(bits)), np.uint32)
+  for row, table in zip(alias, each, strict=True):
+    row[:, : table["alias"].shape[-1]] = table["alias"][1]
+  steps = np.stack([table["step"][1] for table in each])
+  return {"alias": alias, "step": steps, "bits": np.array(bits, np.uint32)}
 
 
 def alias_tables(rates: Sequence[float]) -> dict[str, np.ndarray]:
@@ -57,14 +68,15 @@ def draw(scene: plugins.Scene, stream: jax.typing.ArrayLike = 0) -> jax.Array:
   equal.
   """
   columns = scene.table["alias"].shape[-1]
-  shift = _WORD - (columns.bit_length() - 1)
+  bits = scene.table.get("bits", columns.bit_length() - 1)
+  shift = _WORD - bits
   levels = layout.flat(scene.image).astype(jnp.uint32)
   words = seeding.bits(scene.key, levels.shape, stream)
   column = words >> shift
   entry = scene.table["alias"].reshape(-1)[levels * columns + column]
-  rest = words & np.uint32((1 << shift) - 1)
-  stays = rest < (entry >> (_WORD - shift))
-  count = jnp.where(stays, column, entry & np.uint32(columns - 1))
+  rest = words - (column << shift)
+  stays = rest < (entry >> bits)
+  count = jnp.where(stays, column, entry & ((np.uint32(1) << bits) - 1))
   return count.astype(jnp.int32)
 
 
