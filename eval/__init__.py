@@ -62,6 +62,9 @@ def evaluate(
   frost_dir: str | os.PathLike[str] | None = None,
   file_format: str | None = None,
   block_mib: int | None = None,
+  ignore: int | None = None,
+  protocol: str | None = None,
+  keep_masks: bool | None = None,
   **unknown: Any,
 ) -> Result:
   """Evaluate a model on a benchmark: the run of `eval.main`, as a function.
@@ -71,8 +74,9 @@ def evaluate(
       `models.get` takes, also `my_module:build`; or a plain function on the
       host, from numpy uint8 `[B, H, W, 3]` (of videos clips `[B, 8, H, W, 3]`,
       8 source frames apart) to real logits `[B, classes]`, of detection from one
-      picture `[h, w, 3]` to a dict of `boxes`, `scores`, `classes`. Several of
-      them by their labels: `{"a": net1, "b": net2}`.
+      picture `[h, w, 3]` to a dict of `boxes`, `scores`, `classes`, of
+      segmentation to logits `[B, h, w, classes]` or class ids `[B, H, W]`.
+      Several of them by their labels: `{"a": net1, "b": net2}`.
     dataset: a corrupted, perturbed or natural set, e.g. `imagenet_c`,
       `imagenet_a`, or data of your own, e.g. `folder:/data/pets`:
       docs/OWN_DATA.md.
@@ -95,7 +99,8 @@ def evaluate(
       px, after ImageNet's crop in proportion (your own pictures that all have
       it as they are stored); None: 224.
     classes: what the models' outputs stand for where they are not the set's
-      classes in its order: names, one an output, or a file of them.
+      classes in its order: names, one an output, or a file of them. Of
+      `masks:` the names of the ids 0, 1, ... in the masks.
     outputs: what a classifier answers with: `logits`, `probabilities`, or `auto`:
       as its spec says, of a plain function what its answers to a probe are.
     allow_random: take models that draw; what they answer must depend on the
@@ -128,6 +133,10 @@ def evaluate(
     frost_dir: where frost's pictures lie.
     file_format: of prepared sets, `array_record` or `tfrecord`.
     block_mib: decoded pixels that are held at once, MiB.
+    ignore: of `masks:`, the id of pixels that do not count; None: 255.
+    protocol: of segmentation, whose cells and pixels: `kamann_rother_16`,
+      `fan_19`, `semsegbench_15`; None: all 15 at 5 severities, whole, in RGB.
+    keep_masks: of segmentation, whether cells keep every answered class map.
     **unknown: refused, with the nearest name.
 
   Returns:

@@ -1,4 +1,4 @@
-"""What is said to a user, as errors that commands print without a traceback.
+"""Messages to a user: errors that commands print without a traceback.
 
 Every deliberate refusal of the package is a `UserError`: the input, the config or
 the machine is at fault and the text says what was got, what was expected and what
@@ -18,8 +18,8 @@ from robust_tfds import layout
 
 # Tasks that people ask for, as the end of a refusal.
 NOT_HERE = (
-  "Segmentation, pose, depth, regression and several labels a picture are not"
-  " evaluated here (yet)"
+  "Pose, depth, regression and several labels a picture are not evaluated here"
+  " (yet)"
 )
 _LISTED = 40  # names that a message lists at the most
 

@@ -36,6 +36,7 @@ def run(section: str, root: pathlib.Path) -> dict:
   made.folder(root / "data" / "pets", classes=("cat", "dog", "owl"))
   made.videos(root / "data" / "clips")
   made.scenes(root / "data" / "mine").rename(root / "data/mine/instances.json")
+  made.masks(root / "data" / "scenes")
   if section == "Natural sets":
     natural_test.prepare("imagenet_a", root / "data" / "tfds")
     natural_test.validation(root / "data" / "imagenet")
@@ -67,7 +68,7 @@ def _files_first(
 
 
 def _evaluate(model, data, **options):
-  size = None if data.startswith("coco:") else 32
+  size = None if data.startswith(("coco:", "masks:")) else 32
   with mock.patch.object(robust_tfds, "evaluate", _REAL):
     return made.evaluate(model, data, **{"size": size, **options})[0]
 

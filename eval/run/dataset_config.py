@@ -1,4 +1,4 @@
-"""A data set's config: the file of `configs/` that runs it; one of one's own.
+"""A data set's config: a benchmark's file in `configs/`, or one derived from own data.
 
 A benchmark's builder says its file (`RUN_BY`); without one the task and all options
 follow from the builder. A set of somebody's own is named by
@@ -16,12 +16,13 @@ import ml_collections
 
 import configs
 from eval import tasks
-from robust_tfds import datasets, errors, natural_sets, user_data
+from robust_tfds import datasets, errors, natural_sets, reading, user_data
 from robust_tfds.building import base
+from robust_tfds.storage import paths
 
 _OWN = "own_data:model"  # the config of all sets that are no benchmarks
 # Keys of `data` that are options of a source, and no facts of the run.
-OF_SOURCES = ("set_name", "images", "labels")
+OF_SOURCES = ("set_name", "images", "labels", "classes", "ignore")
 # Keys of `data` that name the conditions -> the values that stand for all of them.
 ALL: Mapping[str, Any] = {
   "corruptions": "all",
@@ -33,9 +34,13 @@ ALL: Mapping[str, Any] = {
 # family, and the clips and groups of videos.
 _OF_TASKS = (*ALL, "views", "sampling", "groups")
 _SWITCHES = ("drop_alpha", "skip_errors")  # facts of the run where they are on
-_UNCROPPED = ("objects", "videos")  # models resize what was corrupted whole
+_UNCROPPED = (
+  "objects",
+  "masks",
+  "videos",
+)  # models resize what was corrupted whole
 # Kinds whose examples count as so many pictures each in a batch.
-_MANY, _PICTURES = ("sequences", "videos", "objects"), 8
+_MANY, _PICTURES = ("sequences", "videos", "objects", "masks"), 8
 
 
 def config_values(dataset: Any) -> dict[str, Any]:
@@ -102,7 +107,7 @@ def _file_values(text: str) -> dict[str, Any]:
 
 
 def builder_class(data: Mapping[str, Any]) -> type[base.Builder]:
-  """Return the builder of a config's data; of one's own, which lists its files."""
+  """Return the builder of a config's data; for own data it lists the files."""
   if not user_data.is_source(data["name"]):  # also of what was made before
     return datasets.builder_class(data["name"])
   return datasets.builder_class(
@@ -118,8 +123,19 @@ def builder_class(data: Mapping[str, Any]) -> type[base.Builder]:
       drop_alpha=bool(data.get("drop_alpha")),
       labels=os.fspath(data.get("labels") or ""),
       skip_errors=bool(data.get("skip_errors")),
+      classes=_names(data.get("classes")),
+      ignore=data.get("ignore"),
     ),
   )
+
+
+def _names(classes: Any) -> tuple[str, ...]:
+  """Return names of classes: of a file, a text with commas or several texts."""
+  if isinstance(classes, str) and paths.is_file(paths.parse(classes)):
+    classes = reading.line_list(paths.parse(classes))
+  elif isinstance(classes, str):
+    classes = classes.split(",")
+  return tuple(str(name).strip() for name in classes or ())
 
 
 def resolved(
@@ -227,12 +243,12 @@ def task_of(builder: type[base.Builder]) -> str:
 
 
 def batch_size(kind: str, pictures: int = 64) -> int:
-  """Return the batch size of a kind of data that shows so many pictures."""
+  """Return the batch size of a kind of data, given the size for pictures."""
   return -(-pictures // _PICTURES) if kind in _MANY else pictures
 
 
 def _leave_out(values: dict[str, Any], builder: type[base.Builder]) -> None:
-  """Remove options of the source, and what other tasks read."""
+  """Remove options of the source, and keys that only other tasks read."""
   data = values["data"]
   rest = {k: v for k, v in values.items() if k not in ("model", "models")}
   task = tasks.bind(ml_collections.ConfigDict(rest))
@@ -246,5 +262,5 @@ def _leave_out(values: dict[str, Any], builder: type[base.Builder]) -> None:
 
 
 def default_conditions(builder: type[base.Builder]) -> str:
-  """Return the conditions of a run that names none."""
+  """Return the conditions of a run that does not name any."""
   return builder.OWN.conditions if builder.OWN else "common"

@@ -206,10 +206,10 @@ class Runner:
     return loaded, truth, cells
 
   def _say_how_many(self, clean: inputs.Source) -> None:
-    """Print what a set of one's own is, or how much of a published one."""
+    """Print the size of the user's own set, or the used part of a published one."""
     if clean.builder.OWN:
       self._say(clean.builder.OWN.words)
-    for line in self.plan.crop_lines:
+    for line in (*self.plan.crop_lines, *self.plan.task.pixel_words):
       self._say(line)
     builder, split = clean.builder, clean.split
     if builder.published_examples(split) not in (0, clean.total):

@@ -191,6 +191,8 @@ class Data(settings.Group):
     label_space: classes that a model is asked among; a map of frames' classes.
     merge: of frames, how classes are merged.
     rules: of detection, whose rules of AP.
+    protocol: of segmentation, whose cells and pixels.
+    keep_masks: of segmentation, whether cells keep every answered class map.
     limit: the first so many examples; 0: all.
     subset: a name, or a file of ids.
     data_dir: where prepared sets lie; empty: inside the workdir.
@@ -220,6 +222,8 @@ class Data(settings.Group):
   label_space: settings.Path = _UNNAMED
   merge: settings.Text = _UNNAMED
   rules: settings.Text = _UNNAMED
+  protocol: settings.Text = _UNNAMED
+  keep_masks: settings.Flag = _UNNAMED
   limit: settings.Limit = 0
   subset: settings.Path = ""
   data_dir: settings.Path = ""
@@ -315,7 +319,7 @@ class RunSpec(settings.Group):
     return self.model_copy(update={"models": models})
 
   def called(self, name: str) -> RunSpec:
-    """Return the spec with a label for a model of the user's that has none."""
+    """Return the spec with a label for a model of the user's that does not have one."""
     model = self.model
     if not model or model.label or ":" not in model.name:
       return self

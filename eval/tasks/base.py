@@ -35,7 +35,7 @@ Condition = conditions.Condition
 # What a config calls several levels.
 _LEVELS = {"severity": "severities", "difficulty": "difficulties"}
 # Kinds of `models.names`, which tasks do not import.
-ModelKind = Literal["classification", "detection", "video"]
+ModelKind = Literal["classification", "detection", "segmentation", "video"]
 Columns = Mapping[str, np.ndarray]
 # COCO's ground truth, of tasks that have one.
 Truth = Mapping[str, Any] | None
@@ -136,7 +136,8 @@ class Task(abc.ABC):
   made on the fly. sized: models also get the valid (height, width) of every
   canvas. per_model: each model is shown different inputs, see `show`. unit:
   what a model is shown, in words. has_pairs: `pairs` gives the true and the
-  predicted classes. has_overlays: `overlays` gives boxes to draw.
+  predicted classes. has_overlays: `overlays` gives boxes to draw. has_maps: `class_map`
+  gives a class for every pixel.
   averages_answers: the table has means of the cells' metrics of answers. own_keys:
   keys of the config's `data` that this task reads and others do not.
   corrupts: it has conditions besides clean; without, the data set holds the
@@ -157,6 +158,7 @@ class Task(abc.ABC):
   unit: ClassVar[str] = "image"
   has_pairs: ClassVar[bool] = False
   has_overlays: ClassVar[bool] = False
+  has_maps: ClassVar[bool] = False
   averages_answers: ClassVar[bool] = False
   corrupts: ClassVar[bool] = True
   own_keys: ClassVar[tuple[str, ...]] = ()
@@ -172,6 +174,11 @@ class Task(abc.ABC):
     of_set = datasets.class_or_unknown(setting.dataset).FAMILY
     if of_set and of_set.kind == self.family.kind:
       self.family = of_set
+
+  @property
+  def pixel_words(self) -> Sequence[str]:
+    """What a run prints of how it treats pixels, in sentences."""
+    return ()
 
   # What is run.
 
@@ -577,6 +584,14 @@ class Task(abc.ABC):
       least_score: see `overlay_limit`.
     """
     raise NotImplementedError(f"{self.facts.task} has no overlays.")
+
+  def class_map(self, example_id: str, columns: Columns) -> np.ndarray | None:
+    """Return the classes that a model answered for an example's pixels.
+
+    Returns:
+      uint8 `[H, W]`; None if they were not kept.
+    """
+    raise NotImplementedError(f"{self.facts.task} has no class maps.")
 
 
 class Scorer:

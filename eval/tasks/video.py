@@ -144,7 +144,9 @@ class Video(base.Task):
     """Return accuracies of one cell, those of its shifts, and its calibration."""
     groups = self.group_ids(columns)
     right = top_k.hits_by_rank(columns["label"], columns["top5"])
-    hits = {f"{name}accuracy": of for name, of in right.items()}
+    hits = {
+      f"{name}accuracy": hits_of_name for name, hits_of_name in right.items()
+    }
     rows = top_k.rate_rows(cell, hits, groups)
     if "shift" in columns:
       rows += _shift_rows(cell, columns, hits["accuracy"], groups)

@@ -27,6 +27,8 @@ from models.checks import answers, arguments
 from models.detection import by_picture
 from models.detection.spec import DetectorSpec
 from models.model import Model
+from models.segmentation import by_picture as segmented
+from models.segmentation.spec import SegmenterSpec
 from models.spec import ModelSpec
 from robust_tfds import errors
 from robust_tfds.storage import paths
@@ -81,7 +83,8 @@ class ExternalModel(Model):
     if not isinstance(self.spec, ModelSpec):
       raise errors.UserError(
         f"Got a spec of type {type(self.spec).__name__}, expected a"
-        " models.spec.Spec, models.video.spec.VideoSpec or"
+        " models.spec.Spec, models.video.spec.VideoSpec,"
+        " models.segmentation.spec.SegmenterSpec or"
         " models.detection.detector.DetectorSpec."
       )
     if not isinstance(self.name, str) or not self.name:
@@ -254,6 +257,10 @@ class OnHost(ExternalModel):
       return by_picture.detections(
         self.name, self.spec, self.function, images, sizes
       )
+    if isinstance(self.spec, SegmenterSpec):
+      return segmented.class_ids(
+        self.name, self.spec, self.function, images, sizes
+      )
     self.spec.check_shape(self.name, images.shape)
     return self._advised(lambda model: model._logits(images))
 
@@ -374,7 +381,8 @@ def get(kind: str) -> Callable[..., Model]:
 
 def _lacks_classes(spec: Any) -> bool:
   """Return whether a classifier's spec does not state its classes."""
-  if not isinstance(spec, ModelSpec) or isinstance(spec, DetectorSpec):
+  stated = (DetectorSpec, SegmenterSpec)
+  if not isinstance(spec, ModelSpec) or isinstance(spec, stated):
     return False
   usual = type(spec)
   return (spec.num_classes, spec.label_space) == (

@@ -42,6 +42,8 @@ class Options:
     drop_alpha: whether transparency of a folder's pictures is ignored.
     labels: for a folder without class folders, a table of `path` and `label`.
     skip_errors: whether unreadable files are left out.
+    classes: for masks, the names of the ids 0, 1, ...
+    ignore: for masks, the id of pixels that do not count; None: 255.
   """
 
   name: str = ""
@@ -54,6 +56,8 @@ class Options:
   drop_alpha: bool = False
   labels: str = ""
   skip_errors: bool = False
+  classes: tuple[str, ...] = ()
+  ignore: int | None = None
 
 
 class OwnSet(abc.ABC):
@@ -233,9 +237,9 @@ class OwnSet(abc.ABC):
 
   def size_of(self, file: source.File) -> tuple[int, int]:
     """Return (height, width) of a picture; only its header is read."""
-    of = file.path if file.member is None else file.data()
+    stored = file.path if file.member is None else file.data()
     turned = not self.reading.get("upright", False)
-    return pictures.size(of, file.where, ignore_orientation=turned)
+    return pictures.size(stored, file.where, ignore_orientation=turned)
 
   @functools.cached_property
   def content(self) -> str:
@@ -248,7 +252,7 @@ class OwnSet(abc.ABC):
     files = self.files()
     seen, faults = self._each(self.file_notes, files)
     self._refuse(faults, len(files))
-    noted = collections.Counter(itertools.chain(*seen))
+    remarks = collections.Counter(itertools.chain(*seen))
     with concurrent.futures.ThreadPoolExecutor(_READERS) as pool:
       digests = list(pool.map(_sha256, files))
     first: dict[str, source.File] = {}
@@ -261,11 +265,11 @@ class OwnSet(abc.ABC):
           f" {self._class(other)}) are one file, byte for byte. Remove it"
           " from the class that it is not of."
         )
-      noted["files that repeat another of their class, byte for byte"] += (
+      remarks["files that repeat another of their class, byte for byte"] += (
         other is not file
       )
       lines.append(f"{file.name}\t{self._class(file)}\t{digest}")
-    self.notes = [*self.notes, *counted(noted)]
+    self.notes = [*self.notes, *counted(remarks)]
     left_out = [f"left out\t{self.left_out}"] * bool(self.left_out)
     text = "\n".join([*self.described(), *left_out, *sorted(lines)])
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]

@@ -1,4 +1,4 @@
-"""Builders over anybody's labelled pictures: corrupted, or as sequences."""
+"""Builders over a user's labelled pictures: corrupted, or as sequences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`tfds:NAME`: a set of TFDS, or of anybody's own builder, of labelled pictures.
+"""`tfds:NAME`: a set of labelled pictures by TFDS, or by a user's own builder.
 
   tfds:oxford_iiit_pet      a set that TFDS knows; `NAME/CONFIG` where it has configs
   tfds:cifar10:3.0.2        a version of it, as TFDS writes them
@@ -38,7 +38,7 @@ class _Stored(source.File):
 
   @property
   def where(self) -> str:
-    """What a message about the picture begins with."""
+    """The beginning of a message about the picture."""
     return f"{self.path}: {self.name}"
 
 
@@ -282,7 +282,7 @@ def builder_class(
 
 
 def builder_of(place: str, data_dir: str) -> Any:
-  """Return TFDS's builder: where it is prepared, else of the folder named first."""
+  """Return TFDS's builder, preferably of a folder where the set is prepared."""
   named = ":" not in _VERSION.sub("", place)
   made = functools.partial(tfds.builder, place) if named else _class(place)
   # A class alone says which module its set is of; a name is looked up.

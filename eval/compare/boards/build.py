@@ -322,6 +322,6 @@ def _without_interval(entries: Sequence[Entry], facts: TaskFacts) -> list[str]:
         if reason.startswith("no interval"):
           labels.setdefault((metric.heading, reason), []).append(entry.label)
   return [
-    f"{heading} of {', '.join(of)}: {reason}."
-    for (heading, reason), of in labels.items()
+    f"{heading} of {', '.join(models)}: {reason}."
+    for (heading, reason), models in labels.items()
   ]

@@ -31,6 +31,7 @@ _TASK_TOPICS = (
   "classification",
   "sequences",
   "detection",
+  "segmentation",
   "video",
   "frames",
   "subtypes",

@@ -58,7 +58,7 @@ _TIMED = (1, 16, 256)
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Setup:
-  """What all cells of a run are made with.
+  """The objects that all cells of a run are made with.
 
   Attributes:
     task: what is kept of the outputs.
@@ -126,7 +126,7 @@ class _PlacedBatch:
 
 
 class Pass:
-  """One pass over what remains of a source, for some cells."""
+  """One pass over the rest of a source, for some cells."""
 
   def __init__(
     self,
@@ -166,7 +166,7 @@ class Pass:
     self._finished: Callable[[Sequence[Cell]], None] | None = None
 
   def run(self, finished: Callable[[Sequence[Cell]], None]) -> None:
-    """Write the parts of what is lacking.
+    """Write the parts that are missing.
 
     Args:
       finished: is told by a thread of cells of which all parts are there, where
@@ -316,10 +316,10 @@ class Pass:
     """Return the cells of a condition that lack a batch."""
     block, made = self._made
     if block != step.block:  # before anything of it is written
-      (those,) = (
+      (now,) = (
         cells for (a, b), cells in self._lacking if a <= step.block[0] < b
       )
-      made = {cell: self._parts.made(step.block, cell) for cell in those}
+      made = {cell: self._parts.made(step.block, cell) for cell in now}
       self._made = step.block, made
     return [
       cell
@@ -406,7 +406,7 @@ class Pass:
 
 @dataclasses.dataclass
 class _PendingPart:
-  """What came back of a block since a part was written.
+  """The outputs of a block that came back since a part was written.
 
   Attributes:
     block: its rows.
@@ -424,7 +424,7 @@ class _PendingPart:
 
 
 class _Fetch:
-  """What the fetching thread does, in the order in which batches were given."""
+  """The work of the fetching thread, in the order in which batches were given."""
 
   def __init__(
     self,

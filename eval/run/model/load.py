@@ -139,7 +139,7 @@ def variables_of(
 
 
 def check_trained(plan: Plan, workdir: Workdir) -> None:
-  """Refuse the weights that a run would refuse of what it trained by itself.
+  """Refuse weights that a run would also refuse if it had trained them itself.
 
   Raises:
     UserError: they are of another recipe, or damaged.
