@@ -65,6 +65,11 @@ def evaluate(
   ignore: int | None = None,
   protocol: str | None = None,
   keep_masks: bool | None = None,
+  metric: Any = None,
+  targets: Any = None,
+  target: str | None = None,
+  better: str | Mapping[str, str] | None = None,
+  keep_outputs: bool = False,
   **unknown: Any,
 ) -> Result:
   """Evaluate a model on a benchmark: the run of `eval.main`, as a function.
@@ -137,6 +142,18 @@ def evaluate(
     protocol: of segmentation, whose cells and pixels: `kamann_rother_16`,
       `fan_19`, `semsegbench_15`; None: all 15 at 5 severities, whole, in RGB.
     keep_masks: of segmentation, whether cells keep every answered class map.
+    metric: a function of one's own, `f(output, target) -> float` of one example,
+      or name -> function; of commands `my_module:f`. A cell's number is the mean
+      over its examples: per-example means only, which mIoU and AP are not.
+      `predict` then answers with arrays of any shape `[B, ...]`, or dicts and
+      tuples of them, and a plain function is shown whole pictures where `size` is
+      None: docs/OWN_METRIC.md.
+    targets: of the metric, by the ids of examples: a mapping, a `.json` or `.csv`
+      file, `folder:PATH` of `.npy`, pictures or `.json` beside, a function of the
+      id, or `tfds:FEATURE`; None: the metric gets None.
+    target: `clean`: the target is the model's own answer to the clean picture.
+    better: `lower` or `higher` values of the metric, or name -> which.
+    keep_outputs: keep the answers, so that a changed metric needs no model.
     **unknown: refused, with the nearest name.
 
   Returns:

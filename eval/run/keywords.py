@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 from eval import tasks
-from eval.run import dataset_config
+from eval.run import dataset_config, own_metrics
 from eval.run import plan as plan_lib
 from eval.run import spec as spec_lib
 from eval.run.model.definitions import ModelObject
@@ -55,6 +55,11 @@ DEFAULTS: Keywords = {
   "classes": None,
   "outputs": "auto",
   "allow_random": False,
+  "metric": None,
+  "targets": None,
+  "target": None,
+  "better": None,
+  "keep_outputs": False,
   **dict.fromkeys(sorted(_DATA - {"corruptions", "own", "set_name"})),
 }
 
@@ -164,13 +169,30 @@ def _values(dataset: Any, keywords: Keywords) -> dict[str, Any]:
   if name:
     _check_own(dataset, name)
     data["set_name"] = name
-  builder = dataset_config.builder_class(data)
+  own = _own_metric(keywords)
+  values |= own
+  builder = dataset_config.builder_class(data, own)
   if builder.OWN or not builder.RUN_BY:
     data["name"] = builder  # lists files once
+  if own:
+    values["task"] = own_metrics.task_of("own", builder)
   task = values.get("task") or dataset_config.task_of(builder)
   values["batch_size"] = _batch_size(tasks.get(task), keywords["batch_size"])
   _set_conditions(data, builder, keywords)
   return values
+
+
+def _own_metric(keywords: Keywords) -> dict[str, Any]:
+  """Return the keywords of a metric of one's own as values of a config."""
+  target, targets = keywords["target"], keywords["targets"]
+  if target not in (None, "clean") or target and targets is not None:
+    raise errors.UserError(
+      f"target={target!r}: expected 'clean', the model's own answer to the clean"
+      " picture, and no targets= beside it."
+    )
+  given = {key: keywords[key] for key in own_metrics.KEYS}
+  given["targets"] = target or targets
+  return {k: v for k, v in given.items() if v not in (None, False)}
 
 
 def _names_masks(dataset: Any) -> bool:
@@ -216,7 +238,7 @@ def _baseline(dataset: Any, keywords: Keywords) -> str:
   if keywords["baseline"] is not None:
     baseline: str = keywords["baseline"]
     return baseline
-  if keywords["geometry"] not in (None, "", "imagenet"):
+  if keywords["geometry"] not in (None, "", "imagenet") or keywords["metric"]:
     return ""
   return baselines.default(dataset)
 

@@ -301,7 +301,7 @@ def _as_stored(
 ) -> definitions_lib.Definition:
   """Return a model that takes the user's pictures unchanged if they have its size."""
   own, spec = sized(builder), definition.model.spec
-  if not own or not isinstance(spec, Spec):
+  if not own or not isinstance(spec, Spec) or spec.resize == "whole":
     return definition
   px = spec.input_px
   if own.sizes != {(px, px)}:
@@ -384,7 +384,7 @@ def task_of(config: spec_lib.RunSpec) -> base.Task:
     raise errors.unknown_error("data.source", data.source, _SOURCES)
   _check_set_kind(config)
   edition = config.builder.edition_of(data.geometry or "")
-  return tasks.bind(config.written, edition)
+  return tasks.bind(config.written, edition, config.own_metrics)
 
 
 def _check_set_kind(config: spec_lib.RunSpec) -> None:
@@ -472,6 +472,8 @@ def model_classes(config: spec_lib.RunSpec) -> tuple[int, ...]:
     UserError: an unknown dataset or task, or settings that they refuse.
   """
   task = task_of(config)
+  if not task.has_classes:
+    return (Spec.least_classes,)  # nobody counts them
   config = config.replace_data(
     "geometry", task.setting.data.get("geometry", "")
   )
@@ -495,15 +497,16 @@ def function_model(
   label: str = "",
 ) -> Model:
   """Return a plain function as a model of a run; see `functions.model`."""
-  own = config.builder.OWN
-  if own and not classes:
+  own, task = config.builder.OWN, tasks.get(config.task)
+  if own and not classes and task.has_classes:
     called = label or getattr(function, "__name__", "the function")
     _check_annotated(own, called, len(own.classes))
   return functions.model(
     function,
-    tasks.get(config.task).model_kind,
+    task.model_kind,
     model_classes(config),
     is_asked=bool(config.builder.OWN),
+    whole=task.whole_outputs,
     side_px=side_px,
     classes=classes,
     label=label,
@@ -542,6 +545,13 @@ def _clean_builder(plan: Plan) -> Any:
 def _outputs(plan: Plan) -> dict[str, output_classes.OutputClasses]:
   """Return the output classes that configs, trainings or names state."""
   given = {k: e.classes for k, e in plan.models.items() if e.classes}
+  if not plan.task.has_classes:
+    if given:
+      raise errors.UserError(
+        f"classes={next(iter(given.values()))!r}: a metric of one's own gets the"
+        " answers as they are. Leave classes out."
+      )
+    return {}
   if given and plan.task.has_label_maps:
     raise errors.UserError(
       f"{next(iter(given.values()))}: config.model.classes is not read by task"
@@ -684,6 +694,14 @@ def check_classes(plan: Plan, label: str, spec: Any, builder: Any) -> None:
   Raises:
     UserError: says both counts.
   """
+  if not plan.task.has_classes:
+    return
+  for field, value in (("resize", "whole"), ("outputs", "any")):
+    if getattr(spec, field, "") == value:
+      raise errors.UserError(
+        f"{label}: its spec has {field}={value!r}, which is for a metric of one's"
+        " own: give metric= and better=, or the model's own rule."
+      )
   if label in plan.outputs:
     return
   classes = plan.task.label_feature(builder.info.features).num_classes

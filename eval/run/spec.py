@@ -17,8 +17,9 @@ from typing import Annotated, Any, Literal
 import ml_collections
 import pydantic
 
-from eval.run import dataset_config
+from eval.run import dataset_config, own_metrics
 from eval.tasks import base
+from eval.tasks.parts.own_metrics import OwnMetrics
 from models import spec_fields
 from robust_tfds import datasets, errors, settings
 from robust_tfds.building.base import Builder
@@ -263,10 +264,20 @@ class RunSpec(settings.Group):
   baseline: Annotated[str, pydantic.Field(description="a text")] = ""
   reports: settings.Flag = True
   photographs: settings.Flag = False  # a real network's, see `photographs.py`
+  metric: settings.Text = ""  # of one's own, see `own_metrics.py`
+  better: settings.Text = ""
+  targets: settings.Path = ""
+  keep_outputs: settings.Flag = False
   data: Data
   model: Model | None = None
   models: dict[str, Model] = {}
   _own: type[Builder] | None = pydantic.PrivateAttr(None)
+  _own_metrics: OwnMetrics | None = pydantic.PrivateAttr(None)
+
+  @property
+  def own_metrics(self) -> OwnMetrics | None:
+    """The functions and targets of a metric of one's own."""
+    return self._own_metrics
 
   @property
   def written(self) -> ml_collections.ConfigDict:
@@ -384,12 +395,14 @@ def from_values(values: Mapping[str, Any]) -> RunSpec:
     UserError: begins with the key: `config.data.limit: got -1, expected a whole
       number from 0`; of unknown keys with the nearest one.
   """
+  values, own = own_metrics.taken(values)
   resolved, builder = dataset_config.resolved(_without_empty(values))
   given = settings.plain(dataset_config.add_conditions(resolved))
   entries = given.pop("models", None)
   model = given.pop("model", None)
   out = settings.validated(RunSpec, given)
   out._own = builder
+  out._own_metrics = own.read(out.builder) if own else None
   if model and entries:
     raise errors.UserError(
       "config.model and config.models are both set, and a run reads one of them:"

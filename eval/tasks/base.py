@@ -27,6 +27,7 @@ from eval.pipeline import show as show_lib
 from eval.tasks.headlines import baselines, spread
 from eval.tasks.headlines import headlines as headlines_lib
 from eval.tasks.parts import example_checks, reliability, top_k
+from eval.tasks.parts.own_metrics import OwnMetrics
 from robust_tfds import conditions, datasets, errors
 from robust_tfds.building import geometry
 from robust_tfds.corruptions import spec as corruption_spec
@@ -53,6 +54,8 @@ class Setting:
     seed: the run's seed.
     baseline: a name in `eval/papers/baselines/`, `model:<label>`, or empty.
     data: the `data` section of the config.
+    metrics: metric of one's own -> whether `lower` or `higher` is better.
+    own_metrics: their functions and targets, in a run.
   """
 
   dataset: str
@@ -63,6 +66,10 @@ class Setting:
   baseline: str = ""
   data: ml_collections.ConfigDict = dataclasses.field(
     default_factory=ml_collections.ConfigDict, compare=False
+  )
+  metrics: Mapping[str, str] = dataclasses.field(default_factory=dict)
+  own_metrics: OwnMetrics | None = dataclasses.field(
+    default=None, compare=False
   )
 
   @property
@@ -144,9 +151,11 @@ class Task(abc.ABC):
   perturbations. has_label_maps: a `label_space` maps outputs to classes.
   among_all: outputs that are no class of the data set count as answers.
   no_baseline: why no baseline is accepted, with `{task}` and `{got}`.
+  has_classes: models answer with the set's classes. whole_outputs: their whole
+  answers come to the host, see `pipeline/whole_outputs`; nothing is reduced.
   """
 
-  facts: ClassVar[TaskFacts]
+  facts: TaskFacts
   family: conditions.Family = conditions.PICTURES
   model_kind: ClassVar[ModelKind] = "classification"
   set_kind: ClassVar[str] = "pictures"
@@ -164,6 +173,8 @@ class Task(abc.ABC):
   own_keys: ClassVar[tuple[str, ...]] = ()
   has_label_maps: ClassVar[bool] = False
   among_all: bool = False
+  has_classes: ClassVar[bool] = True
+  whole_outputs: ClassVar[bool] = False
   no_baseline: ClassVar[str] = (
     "{task} has no baseline, got {got}. Leave config.baseline empty."
   )
@@ -523,7 +534,8 @@ class Task(abc.ABC):
   ) -> np.ndarray | None:
     """Return an example under a condition if `show` does not show it whole.
 
-    It is only called on the fly and if `per_model` is set.
+    It is only called on the fly, and if `per_model` is set or for the worst
+    examples.
     """
     return None
 
@@ -542,6 +554,10 @@ class Task(abc.ABC):
       class_names: class names in label order.
     """
     return {}
+
+  def worst(self, columns: Columns) -> list[tuple[str, float]]:
+    """Return ids and values of a cell's worst examples; [] if none are shown."""
+    return []
 
   def pairs(self, columns: Columns) -> np.ndarray:
     """Return the true and the predicted class of a cell's examples: int `[N,

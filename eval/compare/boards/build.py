@@ -110,8 +110,11 @@ def _board(
     _entry(one.entry, label, metric, names) for one, label in zip(group, labels)
   ]
   draws = {e.key: one.draws for e, one in zip(entries, group)}
+  of_papers = printed.entries(first.entry.data, first.baseline, names)
+  if first.side.task.whole_outputs:
+    of_papers = []  # no paper has a metric of one's own
   entries = _ranked(
-    [*entries, *printed.entries(first.entry.data, first.baseline, names)],
+    [*entries, *of_papers],
     draws,
     ranking,
   )

@@ -38,7 +38,14 @@ from jax.sharding import Mesh
 from eval.cells.cell import Cell
 from eval.cells.files import packed, predictions
 from eval.cells.files import parts as parts_lib
-from eval.pipeline import blocks, inputs, on_host, packing, worker
+from eval.pipeline import (
+  blocks,
+  inputs,
+  on_host,
+  packing,
+  whole_outputs,
+  worker,
+)
 from eval.run.execution import timing
 from eval.run.execution.progress import Progress
 from eval.run.model.load import LoadedModel
@@ -461,7 +468,7 @@ class _Fetch:
     self,
     cell: Cell,
     placed: _PlacedBatch,
-    outputs: packing.Outputs | on_host.Outputs,
+    outputs: packing.Outputs | on_host.Outputs | whole_outputs.Outputs,
   ) -> None:
     """Wait for the outputs of a batch and keep what the task says."""
     step, batch = placed.step, placed.batch
@@ -469,7 +476,8 @@ class _Fetch:
       fetched = outputs.fetch()
     self._stages.count_fetched()
     self._free.release()
-    _check_finite(cell, batch, fetched.pop("finite"))
+    if not self._task.whole_outputs:
+      _check_finite(cell, batch, fetched.pop("finite"))
     ids = [i for i, valid in zip(batch.example_id, batch.mask) if valid]
     kind = self._setup.loaded[cell.model].kind
     kind.check(f"{cell.model}, {cell.condition.config}", ids, fetched)
