@@ -350,7 +350,7 @@ class EditionTest(parameterized.TestCase):
     rows = {"imagenet": (1,), "tiny_imagenet": (2,)}
     self.assertEqual(spec.edition("inception").row(rows), (1,))
     self.assertEqual(spec.edition("imagenet64").row(rows), (2,))
-    with self.assertRaisesRegex(errors.UserError, "Add a row for it"):
+    with self.assertRaisesRegex(errors.UserError, "has those of 'imagenet'"):
       spec.edition("cifar10").row(rows)
 
   @parameterized.parameters(

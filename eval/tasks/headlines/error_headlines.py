@@ -45,7 +45,7 @@ def headlines(
   for name in dict.fromkeys(c.name for c in cells if c.name):
     out.append(_over([name], "mean_error", _plain, name))
     # A baseline may know nothing of corruptions that are of no ImageNet-C.
-    known = name in (*common, *extra)
+    known = name in conditions.PICTURES.names()
     if reference and (known or any(c.name == name for c in reference)):
       out.append(_over([name], "ce", _ce, name))
       out.append(_over([name], "relative_ce", _relative_ce, name))
