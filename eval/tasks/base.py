@@ -136,8 +136,8 @@ class Task(abc.ABC):
   """The protocol of one benchmark.
 
   Class attributes: facts: names, order and direction of its numbers. family:
-  the family of its conditions; of an instance its data set's. model_kind: the kind of its models, see
-  `models.names`. set_kind: the `KIND` of its data sets. clean_config: the data
+  the family of its conditions; of an instance its data set's. model_kind: the kind
+  of its models, see `models.names`. set_kind: the `KIND` of its data sets. clean_config: the data
   set's config that corruptions are made from. clean_codec: the codec of that
   config; empty if the data set has one codec. fly_codecs: codecs that can be
   made on the fly. sized: models also get the valid (height, width) of every

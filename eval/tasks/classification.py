@@ -6,8 +6,8 @@ Clopper-Pearson, where pictures stand alone). Over the severities of a
 corruption: `mean_error` (plain), `ce` and `relative_ce` (normalised by the
 baseline). Over the benchmark: `clean_error`, `mean_corruption_error` (plain,
 common corruptions; of a C-bar set its ten), `extra_mean_corruption_error` and
-`c_bar_mean_error` (plain, the others), `mce` and `relative_mce` (normalised), and for sets that are no benchmark
-`accuracy_retained` and `mean_class_accuracy` (of every cell, too: each class
+`c_bar_mean_error` (plain, the others), `mce` and `relative_mce` (normalised), and
+for sets that are no benchmark `accuracy_retained` and `mean_class_accuracy` (of every cell, too: each class
 has equal weight). Their intervals come from draws of the same pictures in all
 cells (`eval/metrics/resampling`); a published baseline is a constant, a model
 of the run is drawn together with the others. Calibration is in
