@@ -135,24 +135,24 @@ class Measured:
 class Task(abc.ABC):
   """The protocol of one benchmark.
 
-  Class attributes: facts: names, order and direction of its numbers. family:
-  the family of its conditions; of an instance its data set's. model_kind: the kind
-  of its models, see `models.names`. set_kind: the `KIND` of its data sets. clean_config: the data
-  set's config that corruptions are made from. clean_codec: the codec of that
-  config; empty if the data set has one codec. fly_codecs: codecs that can be
-  made on the fly. sized: models also get the valid (height, width) of every
-  canvas. per_model: each model is shown different inputs, see `show`. unit:
-  what a model is shown, in words. has_pairs: `pairs` gives the true and the
-  predicted classes. has_overlays: `overlays` gives boxes to draw. has_maps: `class_map`
-  gives a class for every pixel.
-  averages_answers: the table has means of the cells' metrics of answers. own_keys:
-  keys of the config's `data` that this task reads and others do not.
-  corrupts: it has conditions besides clean; without, the data set holds the
-  perturbations. has_label_maps: a `label_space` maps outputs to classes.
-  among_all: outputs that are no class of the data set count as answers.
-  no_baseline: why no baseline is accepted, with `{task}` and `{got}`.
-  has_classes: models answer with the set's classes. whole_outputs: their whole
-  answers come to the host, see `pipeline/whole_outputs`; nothing is reduced.
+  Class attributes: facts: names, order and direction of its numbers. family: the
+  family of its conditions; of an instance its data set's. model_kind: the kind of
+  its models, see `models.names`. set_kind: the `KIND` of its data sets.
+  clean_config: the data set's config that corruptions are made from. clean_codec:
+  the codec of that config; empty if the data set has one codec. fly_codecs:
+  codecs that can be made on the fly. sized: models also get the valid (height,
+  width) of every canvas. per_model: each model is shown different inputs, see
+  `show`. unit: what a model is shown, in words. has_pairs: `pairs` gives the true
+  and the predicted classes. has_overlays: `overlays` gives boxes to draw.
+  has_maps: `class_map` gives a class for every pixel. averages_answers: the table
+  has means of the cells' metrics of answers. own_keys: keys of the config's
+  `data` that this task reads and others do not. corrupts: it has conditions
+  besides clean; without, the data set holds the perturbations. has_label_maps: a
+  `label_space` maps outputs to classes. among_all: outputs that are no class of
+  the data set count as answers. no_baseline: why no baseline is accepted, with
+  `{task}` and `{got}`. has_classes: models answer with the set's classes.
+  whole_outputs: their whole answers come to the host, see
+  `pipeline/whole_outputs`; nothing is reduced.
   """
 
   facts: TaskFacts

@@ -1,9 +1,10 @@
 """The published CIFAR-10-C, -C-bar, CIFAR-100-C and -P: npy arrays, memory mapped.
 
-`<name>-C/<corruption>.npy` (`CIFAR-10-C-Bar/`) holds the test set five times, once a
-severity, and `labels.npy` the labels of all of it (docs/evidence/specs/corruptions.md section 0).
-`<name>-P/<perturbation>.npy` holds a sequence for each test image
-(docs/evidence/specs/imagenet_p.md section 4). A pickle is never loaded.
+`<name>-C/<corruption>.npy` (`CIFAR-10-C-Bar/`) holds the test set five times,
+once a severity, and `labels.npy` the labels of all of it
+(docs/evidence/specs/corruptions.md section 0). `<name>-P/<perturbation>.npy`
+holds a sequence for each test image (docs/evidence/specs/imagenet_p.md section
+4). A pickle is never loaded.
 """
 
 import os
