@@ -167,7 +167,7 @@ def corrupt_in_canvas(
   image: np.ndarray,
   shape: canvas.Shape,
   name: str,
-  severity: int | jax.Array,
+  severity: float | jax.Array,
   *,
   edition: str,
   key: jax.typing.ArrayLike,

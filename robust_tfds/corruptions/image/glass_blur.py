@@ -19,7 +19,9 @@ from robust_tfds.corruptions.ops import (
   taps,
 )
 
-SEVERITIES = {  # (sigma in px, largest displacement in px, passes)
+SEVERITIES: dict[
+  str, tuple
+] = {  # (sigma in px, largest displacement in px, passes)
   "imagenet": ((0.7, 1, 2), (0.9, 2, 1), (1, 2, 3), (1.1, 3, 2), (1.5, 4, 2)),
   "inception": (
     (0.8, 1, 3),
