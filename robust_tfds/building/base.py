@@ -142,8 +142,6 @@ class Builder(
 
   Attributes:
     FAMILY: the conditions that the dataset has; None for only clean data.
-    CONDITIONS: the set of the family's names that the dataset has, beside a
-      user's own.
     EDITION: that of the corruptions; empty if there are none.
     KIND: what its examples are; each base of a kind has its own.
     SPLIT: the split that is built.
@@ -179,7 +177,6 @@ class Builder(
   """
 
   FAMILY: ClassVar[conditions.Family | None] = None
-  CONDITIONS: ClassVar[str] = "all"
   EDITION: ClassVar[str] = ""
   KIND: ClassVar[str] = ""
   SPLIT: ClassVar[str] = "test"
@@ -401,7 +398,7 @@ class Builder(
 
   def _own_corruption(self) -> dict[str, str]:
     """Return the file of a user's own corruption; nothing for others."""
-    pictures = self.FAMILY is conditions.PICTURES
+    pictures = self.FAMILY and self.FAMILY.kind == "pictures"
     own = pictures and own_corruptions.sha256(self.config.condition.name)
     return {_OWN: own} if own else {}
 
@@ -895,7 +892,7 @@ class Builder(
   def _conditions(cls) -> list[conditions.Condition]:
     if cls.FAMILY is None:
       return [conditions.Condition()]
-    return cls.FAMILY.conditions(cls.CONDITIONS)
+    return cls.FAMILY.conditions()
 
   @classmethod
   def _variants(cls) -> tuple[str, ...]:
@@ -926,7 +923,10 @@ class Builder(
       return by_name[name]
     if cls.FAMILY is None:
       raise errors.unknown_error("config", name, by_name)
-    return by_name[cls.FAMILY.parse(name).config]
+    config = cls.FAMILY.parse(name).config
+    if config not in by_name:  # a known name of other sets
+      raise errors.unknown_error("config", name, by_name)
+    return by_name[config]
 
   @classmethod
   def _no_config(
@@ -973,7 +973,7 @@ class Builder(
     """Return whether the authors' files contain a condition."""
     if cls.FAMILY is None or condition.clean:
       return False
-    return condition.name in cls.FAMILY.names(cls.CONDITIONS)
+    return condition.name in cls.FAMILY.names()
 
   @classmethod
   def _check_published(
