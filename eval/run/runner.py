@@ -25,7 +25,7 @@ from eval.run.model import load as load_lib
 from eval.run.model import own_models
 from eval.run.plan import Plan
 from eval.run.results import publish
-from robust_tfds import devices, errors, hosts, missing, stopping
+from robust_tfds import cores, devices, errors, hosts, missing, stopping
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.shards import WHOLE, Shard
@@ -124,6 +124,10 @@ class Runner:
     if self._reports and self.plan.config.reports:
       self._say("all cells are there; writing the table and the report")
     rows = outcome.publish(cells, self.stages)
+    took = self.stages.summary({})
+    computing = devices.description().partition(",")[0]
+    for line in timing.lines(took, computing, cores.usable()):
+      self._say(line)
     if self._reports:
       outcome.report(self.workdir.reports)
     return rows
