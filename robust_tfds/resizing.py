@@ -37,7 +37,7 @@ _held = threading.local()
 
 
 class Taps(NamedTuple):
-  """What each value of one pass is made of.
+  """The weighted pixels that each value of one pass is made of.
 
   Attributes:
     first: int32 `[..., out]`, the first neighbour of each.

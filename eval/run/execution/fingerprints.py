@@ -1,4 +1,4 @@
-"""What every cell of a run depends on, as its fingerprint."""
+"""The fingerprint of a run's cell: a hash of everything that the cell depends on."""
 
 import dataclasses
 import json
@@ -74,7 +74,7 @@ def _cell(
 
 
 def _data_facts(plan: Plan, source: inputs.Source, content: str) -> DataFacts:
-  """Return the set that is read, and what is made of it."""
+  """Return facts of the set that is read, and of what is done to it."""
   facts = plan.task.config_facts()
   if shown := plan.data_crop:
     facts["settings"] = {**facts["settings"], cell_facts.SHOWN: shown}
@@ -91,7 +91,7 @@ def _data_facts(plan: Plan, source: inputs.Source, content: str) -> DataFacts:
 
 def _model_facts(plan: Plan, label: str, model: LoadedModel) -> ModelFacts:
   own, entry = model.own, plan.models[label]
-  outputs = model.outputs
+  outputs, head = model.outputs, plan.definitions[label].head
   return ModelFacts(
     name=entry.name if label not in plan.objects else "",
     weights=model.weights,
@@ -107,11 +107,12 @@ def _model_facts(plan: Plan, label: str, model: LoadedModel) -> ModelFacts:
     corruptions_seen=training_data.corruptions_seen(entry),
     severities_seen=training_data.severities_seen(entry),
     outputs=model.kind.name if model.kind.notes else None,
+    prompts=head.facts if head else None,
   )
 
 
 def _adapter(plan: Plan, label: str) -> str:
-  """Return what runs a model: `jax`, `traced` or `host` (the foreign ones)."""
+  """Return what runs a model: `jax`, `traced` or `host` (the last two are external)."""
   model = plan.model(label)
   if not model.is_external:
     return "jax"
