@@ -8,16 +8,18 @@ TensorFlow. All decode in parallel. Reading ahead is in
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
 import hashlib
 import itertools
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from eval.pipeline import streams
 from eval.pipeline import subset as subset_lib
 from robust_tfds import cores, errors, strings
 from robust_tfds.building import file_formats, source_notes
@@ -116,6 +118,11 @@ class Source:
     # Every host takes as many steps: the largest share.
     self.share = -(-self.total // host.count)
 
+  @property
+  def _in_any_order(self) -> bool:
+    """Whether examples are read by their places."""
+    return file_formats.is_array_record(self.builder)
+
   def _num_examples(self, builder: Any) -> Mapping[str, int]:
     """Return how many examples each split has."""
     return {k: v.num_examples for k, v in builder.info.splits.items()}
@@ -133,6 +140,41 @@ class Source:
     split = self.builder.info.splits[self.split]
     shas = [hashed(os.fspath(path)) for path in split.filepaths]
     return hashlib.sha256("".join(shas).encode()).hexdigest()
+
+  def ordered(self, stream: streams.Stream) -> Self:
+    """Return the same examples in the order of a stream.
+
+    Raises:
+      UserError: TFRecord files, which have no order but their own.
+    """
+    if not self._in_any_order:
+      raise errors.UserError(
+        f"{self.builder.data_dir}: adapting models are shown shuffled pictures, and"
+        " TFRecord files are read in their order. Name another data_dir with"
+        " file_format='array_record', in which the set is prepared anew."
+      )
+    out = copy.copy(self)
+    out.decoded = 0
+    rows = [*self.metadata(self.pictures)]
+    ids = [strings.text(row["example_id"]) for row in rows]
+    order = stream.places(ids, [int(row.get("label", -1)) for row in rows])
+    places = np.arange(self.total) if self._places is None else self._places
+    out._places = places[order]
+    return out
+
+  def without_last(self, batch_size: int, seed: int) -> Self:
+    """Return the set without the pictures of a smaller last batch.
+
+    The same pictures are left out in every condition and in every order: the
+    last ones of the order of `seed`.
+    """
+    out, rest = copy.copy(self), self.total % batch_size
+    ids = [strings.text(e["example_id"]) for e in self.metadata(self.pictures)]
+    dropped = streams.shuffled(ids, seed)[self.total - rest :]
+    places = np.arange(self.total) if self._places is None else self._places
+    out._places = np.delete(places, dropped)
+    out.total = out.share = len(out._places)
+    return out
 
   @property
   def pictures(self) -> tuple[str, ...]:
@@ -242,7 +284,7 @@ class Source:
     self, places: Sequence[int], skipped: Sequence[str]
   ) -> Iterator[dict[str, Any]]:
     """Yield examples by their places in the split."""
-    if file_formats.is_array_record(self.builder):
+    if self._in_any_order:
       return self._array_record_examples(places, skipped)
     return self._tf_data_examples(places, skipped)
 
@@ -350,6 +392,10 @@ class FromFiles(Source):
     of_split = [listed.get(part, ()) for part in split.split("+")]
     self._listed = list(itertools.chain.from_iterable(of_split))
     super().__init__(builder, split, **options)
+
+  @property
+  def _in_any_order(self) -> bool:
+    return True
 
   def _num_examples(self, builder: Any) -> Mapping[str, int]:
     return {split: len(listed) for split, listed in self._by_split.items()}

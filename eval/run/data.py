@@ -155,7 +155,7 @@ def _share_of(
   **options: Any,
 ) -> inputs.Source:
   """Return a host's share of the run's examples."""
-  return kind(
+  source = kind(
     builder,
     plan.config.data.split,
     batch_size=plan.config.batch_size // host.count,
@@ -164,6 +164,10 @@ def _share_of(
     subset=plan.subset,
     **options,
   )
+  adapts = [e.adapt for e in plan.models.values() if e.adapt]
+  if adapts and adapts[0].last_batch == "drop":
+    return source.without_last(source.batch_size, plan.seed)
+  return source
 
 
 def plan_of(
