@@ -100,7 +100,7 @@ def make(
         f"class_names: class {label} of {len(names)} has no name. Write one for"
         " each: the prompts are made of them."
       )
-  counts = collections.Counter(names)
+  counts = collections.Counter(" ".join(n.split()).lower() for n in names)
   twice = sorted(name for name, count in counts.items() if count > 1)
   if twice and not published:
     raise errors.UserError(
@@ -120,7 +120,7 @@ def make(
 def _corruptions(templates: Sequence[str], stated: str | Sequence[str]) -> str:
   """Return how many templates there are, and how many name a corruption."""
   named = [t for t in templates if prompts.names_corruption(t)]
-  text = f"{len(templates)} prompts a class, {len(named)} name a corruption"
+  text = f"prompts a class: {len(templates)}; {len(named)} name a corruption"
   if not named:
     return text
   listed = ", ".join(f"{t!r}" for t in named[:_SHOWN])

@@ -80,7 +80,8 @@ def _stated(entry: spec_lib.Model, classes: Sequence[str]) -> list[str]:
   """
   stated = entry.class_names
   if isinstance(stated, (str, os.PathLike)):
-    stated = reading.line_list(paths.parse(stated, _KEY))
+    lines = reading.line_list(paths.parse(stated, _KEY))
+    stated = [line for line in lines if line.strip()]
   words: dict[str, str] = {}
   for line in map(str, stated or ()):
     name, tab, text = line.partition("\t")
