@@ -225,7 +225,7 @@ class PromptsTest(parameterized.TestCase):
 
 class HeadTest(parameterized.TestCase):
   @parameterized.parameters(
-    (["stop", " "], "class 1 has no name"),
+    (["stop", " "], "class 1 of 2 has no name"),
     (["stop", "go", "Stop "], "'stop' is the name of 2 classes"),
   )
   def test_refuses_names(self, names, words):
