@@ -51,12 +51,12 @@ def main(argv: Sequence[str]) -> None:
   names: Sequence[str]
   published = settings.classes == "imagenet"
   if published:
-    names, whose = prompts.imagenet()
+    names, owner = prompts.imagenet()
   else:
     file = paths.parse(settings.classes, "--classes")
     lines = reading.line_list(file)
-    names, whose = [x.rpartition("\t")[2] for x in lines], f"{file}'s"
-  texts = texts_lib.make(names, settings.prompts, whose, published=published)
+    names, owner = [x.rpartition("\t")[2] for x in lines], f"{file}'s"
+  texts = texts_lib.make(names, settings.prompts, owner, published=published)
   located = sources.locate(argv[2])
   head = texts_lib.head(name, located, texts)
   for note in head.notes:
