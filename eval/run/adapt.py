@@ -28,6 +28,10 @@ _Setting = Annotated[
   streams.Setting,
   pydantic.Field(description=f"one of {', '.join(streams.SETTINGS)}"),
 ]
+_Order = Annotated[
+  int | None,
+  pydantic.Field(ge=0, le=9, description="CoTTA's orders 0 to 9, or None"),
+]
 _Last = Annotated[
   Literal["keep", "drop"], pydantic.Field(description="'keep' or 'drop'")
 ]
@@ -69,7 +73,7 @@ class Adapt(settings.Group):
   method: settings.Name = _UNNAMED
   setting: _Setting = "reset"
   batch_size: settings.From0 = 0
-  order: settings.between(0, 9, int) | None = None  # type: ignore[valid-type]
+  order: _Order = None
   seed: settings.Seed = 0
   seeds: settings.Positive = 1
   last_batch: _Last = "keep"
