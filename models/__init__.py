@@ -1,8 +1,9 @@
 """Models in JAX that run published checkpoints unchanged, in one catalogue.
 
 Classifiers of pictures (`models/classification`), detectors
-(`models/detection`) and networks of clips (`models/video`); a file with a
-`models.family.Family` is a family, and adding one file adds its models.
+(`models/detection`), networks that label pixels (`models/segmentation`) and
+networks of clips (`models/video`); a file with a `models.family.Family` is a
+family, and adding one file adds its models.
 
 What the evaluator asks of a model, whether from here, an adapter or an
 enhancement, is `models.model.Model`: `.name`, `.spec`, `.init(key)`,
@@ -24,5 +25,6 @@ from models import spec as spec
 from models.catalogue import get as get
 from models.catalogue import names as names
 from models.detection.spec import DetectorSpec as DetectorSpec
+from models.segmentation.spec import SegmenterSpec as SegmenterSpec
 from models.spec import Spec as Spec
 from models.video.spec import VideoSpec as VideoSpec

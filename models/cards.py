@@ -14,6 +14,8 @@ from collections.abc import Iterator
 from models import catalogue
 from models.convert import known
 from models.detection.spec import DetectorSpec
+from models.multiply_adds import CANVAS_PX
+from models.segmentation.spec import SegmenterSpec
 from models.spec import ModelSpec, Spec
 from models.video.spec import VideoSpec
 
@@ -50,6 +52,8 @@ class Card:
       if not spec.short_px:
         return "pictures as they are"
       return f"shorter side {spec.short_px} px, longer at most {spec.long_px}"
+    if isinstance(spec, SegmenterSpec):
+      return _segmented(spec)
     if not isinstance(spec, Spec):
       raise TypeError(f"{self.name} has a {type(spec).__name__}.")
     size = f"{spec.input_px} px" + (" alone" if not spec.flexible else "")
@@ -59,8 +63,8 @@ class Card:
 
   @property
   def geometry(self) -> str:
-    """The name of its resize and crop rule; '' for detectors."""
-    return "" if self.spec.kind == "detection" else self.spec.geometry
+    """The name of its resize and crop rule; '' if it resizes pictures itself."""
+    return "" if self.spec.kind in CANVAS_PX else self.spec.geometry
 
   @property
   def pixels(self) -> str:
@@ -69,6 +73,16 @@ class Card:
     factor = "1/255" if spec.scale == 1 / 255 else f"{spec.scale:g}"
     mean, std = (" ".join(f"{v:g}" for v in x) for x in (spec.mean, spec.std))
     return f"{spec.channel_order.upper()} x {factor}, mean {mean}, std {std}"
+
+
+def _segmented(spec: SegmenterSpec) -> str:
+  """Return what a segmenter is shown, in words."""
+  size = "pictures as they are"
+  if spec.height_px:
+    size = f"squashed to {spec.height_px} x {spec.width_px} px"
+  elif spec.short_px:
+    size = f"shorter side {spec.short_px} px, longer at most {spec.long_px}"
+  return f"{size}, {spec.inference}"
 
 
 def make(name: str) -> Card:
@@ -122,7 +136,8 @@ def _facts(card: Card) -> Iterator[tuple[str, str]]:
   yield "paper", card.paper
   yield "parameters", f"{spec.parameters:,}" if spec.parameters else ""
   if spec.gflops is not None:
-    what = "800 x 800 px" if spec.kind == "detection" else "one input"
+    canvas = CANVAS_PX.get(spec.kind)
+    what = f"{canvas[0]} x {canvas[1]} px" if canvas else "one input"
     yield "multiply-adds", f"{spec.gflops:g} billion of {what}"
   yield "input", card.input
   yield "crop", card.geometry
@@ -174,10 +189,14 @@ def _run(card: Card) -> str:
     "cifar10": f"cifar10_c:{card.name}",
     "coco": f"coco_c:{card.name}",
     "kinetics400": f"video_p:kinetics400_p,{card.name}",
+    "cityscapes": f"cityscapes_seg_c:{card.name}",
+    "ade20k": f"ade20k_c:{card.name}",
+    "voc": f"voc_seg_c:{card.name}",
   }
   ours = {
     "classification": "quickstart",
     "detection": "quickstart_detection",
+    "segmentation": "quickstart_segmentation",
     "video": "quickstart_video",
   }
   config = configs.get(card.spec.label_space, ours[card.spec.kind])

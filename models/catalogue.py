@@ -1,7 +1,8 @@
-"""The catalogue of models by name: classifiers, detectors and video networks.
+"""The catalogue of models by name: of every kind of `models.spec.Kind`.
 
-A file of `models/classification`, `models/detection` or `models/video` with a
-`Family` in it is a family, and adding one file adds its models.
+A file of `models/classification`, `models/detection`, `models/segmentation` or
+`models/video` with a `Family` in it is a family, and adding one file adds its
+models.
 """
 
 from __future__ import annotations
@@ -34,7 +35,8 @@ def names(
 
   Args:
     pattern: a pattern as in a shell: `resnet*`, `vit_?_16`, `*_[ab]`.
-    kind: `classification`, `detection` or `video`; None for all of them.
+    kind: `classification`, `detection`, `segmentation` or `video`; None for all
+      of them.
     weights: source of their public checkpoints, as `ModelSpec.weights`:
       `torchvision`, `timm`, ...; None for all.
 
@@ -139,6 +141,8 @@ def network(
   from models.detection.detector import Detector
   from models.detection.spec import DetectorSpec
   from models.model import Classifier
+  from models.segmentation.segmenter import Segmenter
+  from models.segmentation.spec import SegmenterSpec
   from models.spec import Spec
 
   family = family_of(name)
@@ -147,6 +151,8 @@ def network(
   spec = counted.with_classes(num_classes)
   if isinstance(spec, DetectorSpec):
     return Detector(name, spec, variant, family, dtype)
+  if isinstance(spec, SegmenterSpec):
+    return Segmenter(name, spec, variant, family, dtype)
   if isinstance(spec, Spec):
     return Classifier(name, spec, variant, family, dtype)
   raise TypeError(f"{name} has a {type(spec).__name__}.")

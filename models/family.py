@@ -1,7 +1,8 @@
 """A family of models: one network in several sizes, and the rules for its files.
 
-A file of `models/classification`, `models/detection` or `models/video` that
-ends in `FAMILY = Family(...)` is a family; the catalogue finds it.
+A file of `models/classification`, `models/detection`, `models/segmentation` or
+`models/video` that ends in `FAMILY = Family(...)` is a family; the catalogue finds
+it.
 """
 
 from __future__ import annotations

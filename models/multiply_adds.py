@@ -18,23 +18,25 @@ from jax.extend import core
 from models import variables
 from models.model import NetworkModel
 
-_CANVAS_PX = (800, 800)  # a detector's picture in torchvision's counts
+# Pictures in torchvision's counts, of networks that take any size.
+CANVAS_PX = {"detection": (800, 800), "segmentation": (520, 520)}
 
 
 def count_model(model: NetworkModel) -> int:
   """Count a network's multiply-adds for one input of its spec's size.
 
-  Detectors, which take any size, are counted on a picture of 800 x 800 px that
-  is not resized. Nothing is computed.
+  Networks of `CANVAS_PX` are counted on a picture of that size, which is not
+  resized. Nothing is computed.
   """
   shapes = {
     path: jax.ShapeDtypeStruct(shape, np.float32)
     for path, shape in model.shapes().items()
   }
-  if model.kind == "detection":
-    model = model.with_fields({"short_px": 0})
+  if model.kind in CANVAS_PX:
+    sides = {"short_px", "height_px", "width_px"} & model.spec.fields().keys()
+    model = model.with_fields(dict.fromkeys(sides, 0))
     batch = [
-      jax.ShapeDtypeStruct((1, *_CANVAS_PX, 3), np.uint8),
+      jax.ShapeDtypeStruct((1, *CANVAS_PX[model.kind], 3), np.uint8),
       jax.ShapeDtypeStruct((1, 2), np.int32),
     ]
   else:

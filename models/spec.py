@@ -2,8 +2,9 @@
 
 A spec says how a picture is resized and cropped (on the host), how uint8 pixels are
 normalised (on the device), and which labels the outputs stand for. `ModelSpec` has
-the fields of every kind of model. `Spec` is for classifiers of pictures; `VideoSpec`
-for clips and `DetectorSpec` for detectors lie in the folders of their kinds.
+the fields of every kind of model. `Spec` is for classifiers of pictures;
+`VideoSpec` for clips, `DetectorSpec` for detectors and `SegmenterSpec` for networks
+that label pixels lie in the folders of their kinds.
 """
 
 import dataclasses
@@ -30,10 +31,18 @@ import pydantic
 from models.checks import arguments
 from robust_tfds import errors
 
-Kind = Literal["classification", "detection", "video"]
+Kind = Literal["classification", "detection", "segmentation", "video"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 _FRACTIONS = ("fraction", "centre_fraction")
-_SIZES = {"input_px", "frames", "short_px", "long_px"}
+_SIZES = {
+  "input_px",
+  "frames",
+  "short_px",
+  "long_px",
+  "height_px",
+  "width_px",
+  "window_px",
+}
 _RESIZE_PX, _CROP_PX = 256, 224  # ImageNet's shorter side, and its crop
 _LARGEST_DENOMINATOR = 10_000  # of shares of a side in px
 
@@ -437,7 +446,11 @@ def _ratio(value: float) -> fractions.Fraction:
 
 def __getattr__(name: str) -> Any:
   """Return a spec of another kind, whose module imports this one."""
-  rooms = {"DetectorSpec": "detection", "VideoSpec": "video"}
+  rooms = {
+    "DetectorSpec": "detection",
+    "SegmenterSpec": "segmentation",
+    "VideoSpec": "video",
+  }
   if name not in rooms:
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
   room = importlib.import_module(f"{__package__}.{rooms[name]}.spec")

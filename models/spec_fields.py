@@ -10,7 +10,9 @@ def kinds() -> dict[str, "type[ModelSpec]"]:
   """Return a kind of spec that has it, by the name of every field."""
   # They load JAX.
   from models.detection.spec import DetectorSpec
+  from models.segmentation.spec import SegmenterSpec
   from models.video.spec import VideoSpec
 
   # A VideoSpec is a Spec too.
-  return {n: kind for kind in (VideoSpec, DetectorSpec) for n in kind.fields()}
+  every = (VideoSpec, DetectorSpec, SegmenterSpec)
+  return {name: kind for kind in every for name in kind.fields()}

@@ -8,13 +8,15 @@ made the authors' files and every printed accuracy. Pillow 12.2 goes down first 
 pictures 100 times as high as wide, 13 wherever that is less work, and so rounds
 otherwise: no Pillow resizes what is measured here.
 
-`resized` takes the sums on the host, `corruptions/ops/resampling.py` on devices.
+`resized` takes the sums on the host, as products of float32 matrices that are
+checked, `corruptions/ops/resampling.py` on devices.
 """
 
 from __future__ import annotations
 
 import functools
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -23,7 +25,11 @@ if TYPE_CHECKING:
 
 BITS = 22  # of a weight: Resample.c, PRECISION_BITS
 _CUBIC = -0.5  # Resample.c, bicubic_filter's a
-_ROWS = 32  # that are taken across at a time: their sums stay in the cache
+_VALUES = 12  # of a pass that are made by one product
+# Multiplications of one product, at most: of more, OpenBLAS starts threads of its
+# own (interface/gemm.c, SMP_THRESHOLD_MIN * GEMM_MULTITHREAD_THRESHOLD).
+_AT_ONCE = 1 << 18
+_ERROR = 2.0**-24 * 255 * 1.5  # of a sum, for each tap; weights sum up to < 1.5
 
 
 class Taps(NamedTuple):
@@ -41,6 +47,8 @@ class Taps(NamedTuple):
   def part(self, start: int, stop: int) -> Taps:
     """Return the taps of some values; values outside the result are 0."""
     out = len(self.first)
+    if 0 <= start and stop <= out:
+      return Taps(self.first[start:stop], self.weights[start:stop])
     margin = (max(-start, 0), max(stop - out, 0))
     first = np.pad(self.first, margin)
     weights = np.pad(self.weights, (margin, (0, 0)))
@@ -98,6 +106,8 @@ def stack(rows: list[Taps]) -> Taps:
 def resized(pixels: np.ndarray, down: Taps, across: Taps) -> np.ndarray:
   """Resize a picture on the host, by both passes.
 
+  Only the rows and columns that something is made of are looked at.
+
   Args:
     pixels: uint8 `[H, W]` or `[H, W, C]`.
     down: of `h` rows.
@@ -107,37 +117,98 @@ def resized(pixels: np.ndarray, down: Taps, across: Taps) -> np.ndarray:
     uint8 `[h, w]` or `[h, w, C]`.
   """
   height, width = pixels.shape[:2]
-  levels = pixels.reshape(height, width, -1)
-  columns, rows = _matrix(across, width), _matrix(down, height)
-  out = np.zeros((height, columns.shape[0], levels.shape[2]), np.int32)
-  top, bottom = rows.indices.min(), rows.indices.max() + 1
-  for start in range(top, bottom, _ROWS):
-    part = levels[start : min(start + _ROWS, bottom)].transpose(1, 0, 2)
-    sums = _sums(columns, part.astype(np.int32, order="C"))
-    out[start : start + part.shape[1]] = sums.transpose(1, 0, 2)
-  small = _sums(rows, out).astype(np.uint8)
-  return small.reshape(*small.shape[:2], *pixels.shape[2:])
+  first = np.asarray(down.first)[np.asarray(down.weights).any(axis=-1)]
+  top = first.min(initial=height)
+  bottom = min(first.max(initial=0) + down.weights.shape[-1], height)
+  levels = pixels[top:bottom].reshape(max(bottom - top, 0), -1)
+  seen = _pass(levels, across, levels.shape[1] // width)
+  small = _pass(seen.T, down.after(-top), 1).T
+  return np.ascontiguousarray(small).reshape(len(small), -1, *pixels.shape[2:])
 
 
-def _matrix(taps: Taps, length: int) -> Any:
-  """Return the taps of one pass as a sparse matrix, int32 `[out, length]`."""
-  from scipy import sparse
+def _pass(levels: np.ndarray, taps: Taps, channels: int) -> np.ndarray:
+  """Take one pass along the second axis: uint8 `[N, L * C]` to `[N, out * C]`.
 
-  weights = np.asarray(taps.weights)
-  row, tap = np.nonzero(weights)
-  place = np.asarray(taps.first)[row] + tap
-  starts = np.searchsorted(row, np.arange(len(weights) + 1))
-  shape = (len(weights), length)
-  return sparse.csr_matrix((weights[row, tap], place, starts), shape)
+  The sums are products of small float32 matrices. Their weights and levels are
+  exact; where a sum is nearer to a half than float32 may err (K roundings of at
+  most 255 times the weights' sum), it is taken in whole numbers.
+  """
+  starts, blocks = _blocks(
+    np.asarray(taps.first).tobytes(),
+    np.asarray(taps.weights).tobytes(),
+    taps.weights.shape[-1],
+    channels,
+  )
+  at_once = max(_AT_ONCE // blocks[0].size, 1)
+  sure = np.float32(0.5 - taps.weights.shape[-1] * _ERROR)
+  out = np.empty_like(levels, shape=(len(levels), len(taps.first) * channels))
+  for row in range(0, len(levels), at_once):
+    part = levels[row : row + at_once]
+    sums = _sums(part.astype(np.float32), out.shape[1], starts, blocks)
+    near = np.rint(sums)
+    sums -= near
+    flat = np.flatnonzero(np.abs(sums, out=sums).ravel("K") > sure)
+    across = sums.flags.c_contiguous
+    unsure = np.unravel_index(flat, sums.shape, "C" if across else "F")
+    near[unsure] = _exact(part, taps, channels, *unsure)
+    out[row : row + at_once] = np.clip(near, 0, 255, out=near)
+  return out
 
 
-def _sums(matrix: Any, levels: np.ndarray) -> np.ndarray:
-  """Compute one pass along the first axis, rounded: int32 `[out, ...]`."""
-  sums = matrix @ levels.reshape(len(levels), -1)
-  sums += 1 << (BITS - 1)
-  sums >>= BITS
-  np.clip(sums, 0, 255, out=sums)
-  return sums.reshape(-1, *levels.shape[1:])
+def _sums(
+  levels: np.ndarray, count: int, starts: Sequence[int], blocks: np.ndarray
+) -> np.ndarray:
+  """Multiply `levels`' columns with the blocks: float32 `[N, count]`."""
+  out = np.empty_like(levels, shape=(len(levels), count))
+  size, wide = blocks.shape[1:]
+  for i, start in enumerate(starts):
+    known = levels[:, start : start + size]
+    into = out[:, i * wide : (i + 1) * wide]
+    np.matmul(known, blocks[i, : known.shape[1], : into.shape[1]], out=into)
+  return out
+
+
+@functools.lru_cache(maxsize=32)
+def _blocks(
+  first: bytes, weights: bytes, most: int, channels: int
+) -> tuple[list[int], np.ndarray]:
+  """Return the weights of 12 values at a time as matrices, float32.
+
+  Returns:
+    Where each block's neighbours begin, and `[blocks, neighbours * C, 12 * C]`.
+  """
+  by_value = np.frombuffer(weights, np.int32).reshape(-1, most)
+  value, tap = np.nonzero(by_value)
+  begin = np.frombuffer(first, np.int32)[value]
+  block, of_block = np.divmod(value, _VALUES)
+  starts = np.zeros(-(-len(by_value) // _VALUES), np.int64)
+  starts[block[::-1]] = begin[::-1]  # the first of each is written last
+  place = begin + tap - starts[block]
+  size = place.max(initial=0) + 1
+  shape = (len(starts), size, channels, _VALUES, channels)
+  out = np.zeros(shape, np.float32)
+  exact = by_value[value, tap] * np.float32(2.0**-BITS)
+  for channel in range(channels):
+    out[block, place, channel, of_block, channel] = exact
+  matrices = out.reshape(len(starts), size * channels, -1)
+  return (starts * channels).tolist(), matrices
+
+
+def _exact(
+  levels: np.ndarray,
+  taps: Taps,
+  channels: int,
+  row: np.ndarray,
+  column: np.ndarray,
+) -> np.ndarray:
+  """Return some values of a pass in whole numbers, not yet held in 0 to 255."""
+  value, channel = np.divmod(column, channels)
+  last = levels.shape[1] // channels - 1
+  sums = np.full(len(row), 1 << (BITS - 1), np.int32)
+  for tap in range(taps.weights.shape[-1]):
+    place = np.minimum(taps.first[value] + tap, last) * channels + channel
+    sums += taps.weights[value, tap] * levels[row, place]
+  return sums >> BITS
 
 
 def _triangle(distance: np.ndarray) -> np.ndarray:

@@ -48,6 +48,13 @@ class ResizedTest(parameterized.TestCase):
           f"{height} x {width} to {out}, {name}",
         )
 
+  def test_sums_that_are_a_half(self):
+    picture = np.random.default_rng(0).integers(0, 2, (80, 120, 3), np.uint8)
+    for name, method in resizing_golden.FILTERS.items():
+      got = _resized(picture, (40, 60), name == "bicubic")
+      want = _by_axis(picture, (40, 60), method)
+      np.testing.assert_array_equal(got, want)
+
   @parameterized.parameters(1, 2, 4)
   def test_any_number_of_channels(self, channels):
     picture = resizing_golden.levels(50, 70, channels)

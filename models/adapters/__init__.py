@@ -164,10 +164,7 @@ class Adapted(ExternalModel):
     """
     self.check_capture(capture)
     if self.kind == "detection":
-      images = arguments.batch(self.name, batch)
-      if sizes is None:
-        sizes = np.tile(images.shape[1:3], (len(images), 1))
-      canvases = arguments.canvases(self.name, images, sizes)
+      canvases = arguments.canvases(self.name, batch, sizes)
       answer = self._called(variables, *canvases)
       return answers.detections(self.name, answer, len(canvases[0]))
     pixels = self.pixels(batch)

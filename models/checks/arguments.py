@@ -103,12 +103,12 @@ def check_pixels(name: str, dtype: Any) -> None:
 def canvases(
   name: str, batch_: Any, sizes_: Any
 ) -> tuple[jax.Array, jax.Array]:
-  """Return a detector's batch: uint8 `[B, H, W, 3]`, and int32 sizes `[B, 2]`.
+  """Return a batch of canvases: uint8 `[B, H, W, 3]`, and int32 sizes `[B, 2]`.
 
   Args:
     name: name of the model, for the error.
     batch_: the canvases.
-    sizes_: the valid (height, width) of each canvas.
+    sizes_: the valid (height, width) of each canvas; None: the whole canvas.
 
   Raises:
     UserError: a dtype or shape is wrong.
@@ -118,6 +118,8 @@ def canvases(
     raise errors.UserError(
       f"{name} got {images.dtype} {images.shape}, expected uint8 [B, H, W, 3]."
     )
+  if sizes_ is None:
+    sizes_ = np.tile(np.array(images.shape[1:3], np.int32), (len(images), 1))
   return images, sizes(name, sizes_, len(images))
 
 

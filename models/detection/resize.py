@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from models.detection.spec import DetectorSpec
+from models.layers import resampling
 
 _MULTIPLE = 32
 
@@ -38,7 +39,7 @@ def to_network(
   factor = sizes.astype(jnp.float32) / resized_px.astype(jnp.float32)
   pixels = spec.normalize(batch)
   if spec.short_px:
-    pixels = jax.vmap(lambda p, f, s: _resized(p, f, s, canvas))(
+    pixels = jax.vmap(lambda p, f, s: resampling.bilinear(p, f, s, canvas))(
       pixels, factor, sizes
     )
   else:
@@ -80,27 +81,3 @@ def network_canvas(
       sides = (long, long)
   high, wide = (-(-n // _MULTIPLE) * _MULTIPLE for n in sides)
   return high, wide
-
-
-def _resized(
-  pixels: jax.Array,
-  factor: jax.Array,
-  size: jax.Array,
-  canvas: tuple[int, int],
-) -> jax.Array:
-  """Resize one picture: `[H, W, 3]` to `[*canvas, 3]`."""
-
-  def axis(
-    count: int, step: jax.Array, limit: jax.Array
-  ) -> tuple[jax.Array, jax.Array, jax.Array]:
-    at = (jnp.arange(count) + 0.5) * step - 0.5
-    at = jnp.clip(at, 0, limit - 1)  # torch repeats the border
-    low = jnp.floor(at).astype(jnp.int32)
-    return low, jnp.minimum(low + 1, limit - 1), at - low
-
-  top, bottom, down = axis(canvas[0], factor[0], size[0])
-  left, right, across = axis(canvas[1], factor[1], size[1])
-  down = down[:, None, None]
-  rows = pixels[top] * (1 - down) + pixels[bottom] * down
-  across = across[None, :, None]
-  return rows[:, left] * (1 - across) + rows[:, right] * across

@@ -5,13 +5,13 @@ import pathlib
 import pytest
 from absl.testing import parameterized
 
-from models import catalogue
+from models import catalogue, multiply_adds
 from models.spec import KINDS
 from robust_tfds import models
 from tests import contracts
 from tests.models import family_files
 
-_QUICK = ("alexnet", "digits_cnn", "tiny_r3d", "tiny_retinanet")
+_QUICK = ("alexnet", "digits_cnn", "tiny_r3d", "tiny_fcn", "tiny_retinanet")
 
 
 class NamesTest(parameterized.TestCase):
@@ -111,7 +111,9 @@ class GetTest(parameterized.TestCase):
       with self.assertRaisesRegex(ValueError, "float16.*expected one of"):
         models.get(name, dtype="float16")
 
-  @parameterized.parameters("resnet18", "tiny_r3d", "tiny_retinanet")
+  @parameterized.parameters(
+    "resnet18", "tiny_r3d", "tiny_fcn", "tiny_retinanet"
+  )
   def test_another_head_has_its_own_labels(self, name):
     model = models.get(name, num_classes=7)
     self.assertEqual(model.spec.num_classes, 7)
@@ -127,7 +129,7 @@ class PublishedTest(parameterized.TestCase):
     for name in models.names():
       spec = models.get(name).spec
       self.assertTrue(spec.source, name)
-      if spec.kind != "detection":
+      if spec.kind not in multiply_adds.CANVAS_PX:
         self.assertIsNotNone(spec.parameters, name)
 
   @contracts.cases(family_files.SMALLEST, family_files.of, quick=_QUICK)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from absl.testing import absltest, parameterized
 
-from models import adapters, variables, weights_file
+from models import adapters, multiply_adds, variables, weights_file
 from models import model as model_lib
 from models import variables as variables_lib
 from models.detection.spec import DetectorSpec
@@ -550,5 +550,5 @@ class SpecTest(parameterized.TestCase):
     for name in models.names():
       spec = models.get(name).spec
       self.assertTrue(spec.weights, name)
-      if spec.kind != "detection":
+      if spec.kind not in multiply_adds.CANVAS_PX:
         self.assertRegex(spec.geometry, r"_crop|^centre", name)
