@@ -1,4 +1,4 @@
-"""Cross-entropy: what every other training is held against.
+"""Cross-entropy: the baseline that all other trainings are compared with.
 
   robust-tfds train --config=train_standard --workdir=/tmp/standard
   robust-tfds train --config=train_standard --plan

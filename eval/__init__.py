@@ -62,6 +62,14 @@ def evaluate(
   frost_dir: str | os.PathLike[str] | None = None,
   file_format: str | None = None,
   block_mib: int | None = None,
+  ignore: int | None = None,
+  protocol: str | None = None,
+  keep_masks: bool | None = None,
+  metric: Any = None,
+  targets: Any = None,
+  target: str | None = None,
+  better: str | Mapping[str, str] | None = None,
+  keep_outputs: bool = False,
   **unknown: Any,
 ) -> Result:
   """Evaluate a model on a benchmark: the run of `eval.main`, as a function.
@@ -71,8 +79,9 @@ def evaluate(
       `models.get` takes, also `my_module:build`; or a plain function on the
       host, from numpy uint8 `[B, H, W, 3]` (of videos clips `[B, 8, H, W, 3]`,
       8 source frames apart) to real logits `[B, classes]`, of detection from one
-      picture `[h, w, 3]` to a dict of `boxes`, `scores`, `classes`. Several of
-      them by their labels: `{"a": net1, "b": net2}`.
+      picture `[h, w, 3]` to a dict of `boxes`, `scores`, `classes`, of
+      segmentation to logits `[B, h, w, classes]` or class ids `[B, H, W]`.
+      Several of them by their labels: `{"a": net1, "b": net2}`.
     dataset: a corrupted, perturbed or natural set, e.g. `imagenet_c`,
       `imagenet_a`, or data of your own, e.g. `folder:/data/pets`:
       docs/OWN_DATA.md.
@@ -95,7 +104,8 @@ def evaluate(
       px, after ImageNet's crop in proportion (your own pictures that all have
       it as they are stored); None: 224.
     classes: what the models' outputs stand for where they are not the set's
-      classes in its order: names, one an output, or a file of them.
+      classes in its order: names, one an output, or a file of them. Of
+      `masks:` the names of the ids 0, 1, ... in the masks.
     outputs: what a classifier answers with: `logits`, `probabilities`, or `auto`:
       as its spec says, of a plain function what its answers to a probe are.
     allow_random: take models that draw; what they answer must depend on the
@@ -128,6 +138,22 @@ def evaluate(
     frost_dir: where frost's pictures lie.
     file_format: of prepared sets, `array_record` or `tfrecord`.
     block_mib: decoded pixels that are held at once, MiB.
+    ignore: of `masks:`, the id of pixels that do not count; None: 255.
+    protocol: of segmentation, whose cells and pixels: `kamann_rother_16`,
+      `fan_19`, `semsegbench_15`; None: all 15 at 5 severities, whole, in RGB.
+    keep_masks: of segmentation, whether cells keep every answered class map.
+    metric: a function of one's own, `f(output, target) -> float` of one example,
+      or name -> function; of commands `my_module:f`. A cell's number is the mean
+      over its examples: per-example means only, which mIoU and AP are not.
+      `predict` then answers with arrays of any shape `[B, ...]`, or dicts and
+      tuples of them, and a plain function is shown whole pictures where `size` is
+      None: docs/OWN_METRIC.md.
+    targets: of the metric, by the ids of examples: a mapping, a `.json` or `.csv`
+      file, `folder:PATH` of `.npy`, pictures or `.json` beside, a function of the
+      id, or `tfds:FEATURE`; None: the metric gets None.
+    target: `clean`: the target is the model's own answer to the clean picture.
+    better: `lower` or `higher` values of the metric, or name -> which.
+    keep_outputs: keep the answers, so that a changed metric needs no model.
     **unknown: refused, with the nearest name.
 
   Returns:

@@ -83,7 +83,7 @@ def main(argv: Sequence[str]) -> None:
   chosen = figures.select(names[0])
   if not settings.out:
     raise errors.UserError("--out is missing: name the folder of the figures.")
-  asked = base.Request(
+  named = base.Request(
     condition=settings.condition,
     reference=settings.reference,
     clean=_folder("clean"),
@@ -93,7 +93,7 @@ def main(argv: Sequence[str]) -> None:
     scratch=settings.scratch,
     pretrained=settings.pretrained,
   )
-  request = drawing.add_runs(asked, names[1:])
+  request = drawing.add_runs(named, names[1:])
   place = paths.parse(settings.out, "--out")
   drawing.draw(chosen, request, place, say=print)
 

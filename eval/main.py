@@ -171,16 +171,16 @@ def _say_result(plan: Plan, workdir: Workdir, rows: Sequence[Row]) -> None:
   from eval.tables import verdict
 
   task, summary = plan.task, workdir.reports / "summary.txt"
-  said = workdir.reports / "photographs.md"  # of a real network
+  page = workdir.reports / "photographs.md"  # of a real network
   if plan.config.reports and summary.exists():
     print(summary.read_text("utf-8"))
-    if said.exists():
-      print(said.read_text("utf-8"))
+    if page.exists():
+      print(page.read_text("utf-8"))
     print(f"report: {workdir.reports / 'report.html'}")
   else:
     print(*verdict.sentences(task.facts, task.family, rows), sep="\n")
   print(f"table:  {workdir.table_path}")
-  if plan.config.photographs and not said.exists():
+  if plan.config.photographs and not page.exists():
     print(photographs.HINT)
 
 

@@ -737,7 +737,7 @@ def same_operations(names: Iterable[str]) -> frozenset[str]:
   ['fog', 'jpeg', 'jpeg_compression']
   """
   given = set(names)
-  others = (of for of in _ALIKE if given.intersection(of))
+  others = (group for group in _ALIKE if given.intersection(group))
   return frozenset(given.union(*others))
 
 

@@ -35,7 +35,7 @@ _ResultT = TypeVar("_ResultT")
 
 @dataclasses.dataclass(frozen=True)
 class Picture:
-  """What was read of a file.
+  """A picture's pixels, and how its file departs from the usual.
 
   Attributes:
     pixels: uint8 RGB `[H, W, 3]`.
@@ -47,7 +47,7 @@ class Picture:
 
 
 class Notes:
-  """What the user should know about pictures that were done, by kind."""
+  """Notes for the user about pictures that were done, by kind."""
 
   def __init__(self) -> None:
     """Start without notes."""
@@ -125,7 +125,7 @@ class Batch:
     waiting.finish()
 
   def choose_canvases(self, files: Iterable[epath.Path]) -> None:
-    """Choose few canvases for all pictures that lack results: read their headers.
+    """Choose few canvases for all pictures without results; reads their headers.
 
     Counts the results that are there.
     """
@@ -152,7 +152,7 @@ class Batch:
       return None
 
   def _left(self, path: epath.Path) -> list[_Cell]:
-    """List the results that a picture lacks; note results that are older than it."""
+    """List the results that a picture does not have; note those older than it."""
     cells, older = self._missing(path)
     if older:
       self.notes.add(
@@ -163,7 +163,7 @@ class Batch:
     return cells
 
   def _missing(self, path: epath.Path) -> tuple[list[_Cell], bool]:
-    """Return the results that a picture lacks, and whether any result is older."""
+    """Return the results that a picture does not have, and whether any is outdated."""
     places = {cell: os.fspath(self.place(path, *cell)) for cell in self.cells}
     there = paths.states(places.values())
     changed = paths.state(path).changed[0]

@@ -57,10 +57,10 @@ def _folder() -> pathlib.Path:
 
 def _machine() -> str:
   """Return the processor's mark: its programs may not run on another."""
-  said = [platform.machine(), platform.processor()]
+  parts = [platform.machine(), platform.processor()]
   cpuinfo = pathlib.Path("/proc/cpuinfo")
   if os.access(cpuinfo, os.R_OK):
     lines = cpuinfo.read_text("utf-8", "replace").splitlines()
-    said += sorted({x for x in lines if x.startswith(("flags", "Features"))})
-  digest = hashlib.sha256("\n".join(said).encode()).hexdigest()[:8]
+    parts += sorted({x for x in lines if x.startswith(("flags", "Features"))})
+  digest = hashlib.sha256("\n".join(parts).encode()).hexdigest()[:8]
   return f"{platform.machine() or 'unknown'}-{digest}"

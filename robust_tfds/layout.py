@@ -21,7 +21,7 @@ _ROOT = HERE if _IN_WHEEL else HERE.parent
 
 
 class ForeignPackageError(ImportError):
-  """A package of somebody else hides ours of the same name."""
+  """Another package of the same name hides ours."""
 
 
 def folder(name: str) -> pathlib.Path:
@@ -55,7 +55,7 @@ def put_on_path() -> None:
 
 @functools.cache
 def check() -> None:
-  """Refuse packages of somebody else that hide ours; a wheel's cannot be hidden.
+  """Refuse other packages that hide ours; a wheel's cannot be hidden.
 
   Raises:
     ForeignPackageError: says which, and how both can be there.

@@ -1,4 +1,4 @@
-"""What a command needs and is not here, in one form: data, weights, frost pictures.
+"""The standard message for what a command needs: data, weights, frost pictures.
 
 The form says what it is of, where was looked, the files as far as they are known
 (name, size, sha256, page), and two commands: one that brings them, and the same
@@ -44,7 +44,7 @@ class Lack:
 
 
 class MissingError(errors.UserError, FileNotFoundError):
-  """Something is not here; says all that lacks and how to go on.
+  """Something is missing; the message lists all of it and how to go on.
 
   Attributes:
     lacks: what, at least one.
@@ -113,7 +113,7 @@ def file_line(
 
 
 def merged(lacks: Sequence[Lack]) -> list[Lack]:
-  """Keep one of each thing, which says how many more of its kind lack.
+  """Keep one of each thing, which says how many more of its kind are missing.
 
   >>> merged([Lack("a", "No x."), Lack("a", "No y."), Lack("b", "No z.")])[0].fault
   'No x. And 1 more like it.'
@@ -131,7 +131,7 @@ def merged(lacks: Sequence[Lack]) -> list[Lack]:
 
 @contextlib.contextmanager
 def collected(lacks: list[Lack] | None) -> Iterator[None]:
-  """Add what a block lacks to a list and go on; None: let the error be raised."""
+  """Add what is missing in a block to a list and go on; None: raise the error."""
   try:
     yield
   except MissingError as e:

@@ -31,7 +31,7 @@ def define_flags() -> None:
 
 
 def join(settings: flags.FlagValues) -> None:
-  """Meet the other processes, where the command is one of many."""
+  """Join the other processes if the command is one of several."""
   if settings.multihost:
     import jax
 

@@ -1,4 +1,4 @@
-"""Natural sets, as rows of data: shifts of ImageNet's classes that nobody computed.
+"""Natural sets as rows of data: shifts of ImageNet's classes found in real pictures.
 
 Where a row names a set of TFDS it is read through TFDS's own builder; a set of
 several configs is called `imagenet_v2/topimages`, its first one `imagenet_v2`.
@@ -21,16 +21,16 @@ class Row(NamedTuple):
 
   Attributes:
     name: as commands know it.
-    source: TFDS's name; empty where the archive is read.
-    configs: of it, the default first, with commas between.
-    labels: the feature that has them.
+    source: TFDS's name; empty if the archive itself is read.
+    configs: its configs, the default first, separated by commas.
+    labels: the feature with the labels.
     classes: which of ImageNet's answers are possible: `all`, those `occurring` in
       the set, or those `mapped` by the archive's own tables.
-    pictures: how many it has.
-    words: of what.
-    paper: that published it.
-    terms: whose the pictures are, and what one agrees to.
-    said_by: who says how many, and the terms.
+    pictures: their number.
+    words: what the pictures show.
+    paper: the paper that published it.
+    terms: who owns the pictures, and the conditions of their use.
+    said_by: the source of `pictures` and `terms`.
   """
 
   name: str

@@ -18,7 +18,7 @@ _FIELD = "checksum"
 
 
 class Record(pydantic.BaseModel):
-  """Fields that are named, and no others; nobody changes them."""
+  """A record with named fields and no others; it is never changed."""
 
   model_config = pydantic.ConfigDict(
     extra="forbid", frozen=True, strict=True, protected_namespaces=()

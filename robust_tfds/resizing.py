@@ -33,7 +33,7 @@ _ERROR = 2.0**-24 * 255 * 1.5  # of a sum, for each tap; weights sum up to < 1.5
 
 
 class Taps(NamedTuple):
-  """What each value of one pass is made of.
+  """The weighted pixels that each value of one pass is made of.
 
   Attributes:
     first: int32 `[..., out]`, the first neighbour of each.

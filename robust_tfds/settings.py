@@ -69,8 +69,8 @@ def between(least: float, most: float, kind: type = float) -> Any:
   """Return the type of numbers in a range, whole ones if `kind` is int."""
   whole = "whole " * (kind is int)
   words = f"a {whole}number from {least:g} to {most:g}"
-  of = kind if kind is int else int | float
-  return Annotated[of, pydantic.Field(ge=least, le=most, description=words)]
+  number = kind if kind is int else int | float
+  return Annotated[number, pydantic.Field(ge=least, le=most, description=words)]
 
 
 # What is expected where a type has no limits of its own.

@@ -29,7 +29,7 @@ _cleared_up, _listening = threading.Event(), threading.Event()
 
 
 def listen() -> None:
-  """Let INT and TERM stop this process; call it again if somebody took them."""
+  """Let INT and TERM stop this process; call it again after another library took them."""
   global _screen
   _screen = os.dup(2)  # others may write elsewhere meanwhile
   for number in _SIGNALS:
@@ -90,7 +90,7 @@ class _Listener(threading.Thread):
     signal.set_wakeup_fd(writing, warn_on_full_buffer=False)
 
   def run(self) -> None:
-    """End the process at the first; at once, where a second comes."""
+    """End the process at the first signal; at a second one, at once."""
     number = self._next()
     threading.Thread(target=_stop, args=(number,), daemon=True).start()
     os._exit(128 + self._next())
@@ -103,12 +103,12 @@ class _Listener(threading.Thread):
 
 def _stop(number: int) -> None:
   """Keep what there is, say so and end the process."""
-  deadline, said = time.monotonic() + _LIMIT_S, []
+  deadline, lines = time.monotonic() + _LIMIT_S, []
 
   def keep_all() -> None:
     for keep in reversed(_kept):
       if words := keep():
-        said.append(words)
+        lines.append(words)
 
   if _kept:
     thread = threading.Thread(target=keep_all, daemon=True)
@@ -116,8 +116,8 @@ def _stop(number: int) -> None:
     thread.join(deadline - time.monotonic())
   else:
     _cleared_up.wait(deadline - time.monotonic())
-    said = [words() for words in reversed(_told)]
-  os.write(_screen, f"{_line(said)}\n".encode())
+    lines = [words() for words in reversed(_told)]
+  os.write(_screen, f"{_line(lines)}\n".encode())
   os._exit(128 + number)
 
 

@@ -73,7 +73,8 @@ SURFACE = (
     " label_space, labels, skip_errors,"
     " drop_alpha, images, groups, split, subset, perturbations, difficulties,"
     " left_out, views, sampling, merge, rules, config, source, codec, data_dir,"
-    " manual_dir, frost_dir, file_format, block_mib, unknown)",
+    " manual_dir, frost_dir, file_format, block_mib, ignore, protocol,"
+    " keep_masks, metric, targets, target, better, keep_outputs, unknown)",
   ),
   (models.names, "(pattern)"),
   (models.adapters.get, "(kind)"),

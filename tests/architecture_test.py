@@ -378,7 +378,7 @@ class ArchitectureTest(absltest.TestCase):
     self.assertEmpty(import_graph.cycles(import_graph.graph()))
 
   @pytest.mark.slow
-  def test_every_module_can_be_a_process_first_import(self):
+  def test_every_package_can_be_a_process_first_import(self):
     command = [sys.executable, "-m", "tests.first_imports"]
     done = subprocess.run(
       command, cwd=import_graph.ROOT, capture_output=True, text=True

@@ -48,6 +48,7 @@ CONDITIONS = {
   "coco_c:mask_rcnn_r50": 96,
   "pascal_c:faster_rcnn_r50": 96,
   "cityscapes_c:mask_rcnn_r50": 96,
+  "segmentation_c:voc_seg_c,tiny_fcn": 96,
   "video_p:kinetics400_p,x3d_m": 91,
   "video_p:ssv2_p,mvit_base_16x4": 91,
   "video_p:ucf101_ds,r2plus1d_18": 1,
@@ -57,6 +58,7 @@ CONDITIONS = {
   "quickstart:digits_p": 21,
   "quickstart:signs_p": 21,
   "quickstart_detection": 96,
+  "quickstart_segmentation": 96,
   "quickstart_video": 91,
 }
 # Trainings: what stands in a file's SETTINGS, which `--list` reads too.
@@ -78,6 +80,8 @@ LONG = {
   "imagenet_c": f"{_OWN}:large",
   "quickstart": "digits_p",
   "quickstart_detection": "",
+  "quickstart_segmentation": "",
+  "segmentation_c": "voc_seg_c,tiny_fcn",
   "quickstart_video": "",
   "tiny_imagenet_c": f"{_OWN}:tiny",
   "vid_robust_detection": "",

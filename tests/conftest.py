@@ -36,6 +36,8 @@ import pytest  # noqa: E402
 from absl import flags  # noqa: E402
 from absl.testing import absltest  # noqa: E402
 
+from tests import long  # noqa: E402
+
 flags.FLAGS.mark_as_parsed()
 # absl's default is one folder for every run; a run must not see another's files.
 flags.FLAGS[absltest.TEST_TMPDIR.name].value = _folder
@@ -48,13 +50,13 @@ def of_session() -> pathlib.Path:
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-  """Mark the tests that `tests/slow.tsv` measured as slow.
+  """Mark the tests that `tests/seconds.tsv` makes slow.
 
   `python -m tests.long` runs them. A test is quick until it is listed, and the
   contract of a new or changed plugin always is.
   """
-  lines = (_ROOT / "tests" / "slow.tsv").read_text("utf-8").splitlines()[1:]
-  measured = {line.split("\t")[0] for line in lines}
+  rows = long.table().items()
+  measured = {test for test, row in rows if row.marked_by == long.LISTED}
   for item in items:
     if item.nodeid in measured and not item.get_closest_marker("contract"):
       item.add_marker(pytest.mark.slow)

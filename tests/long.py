@@ -5,9 +5,10 @@
 
 The slow tests (the campaign of bad inputs is among them, a test a door) are laid
 out in their order and cut into n pieces of about the same time, by the seconds in
-`tests/long.tsv`; a test that it does not know counts as the median. A piece prints
-what pytest prints, its twenty slowest tests, and ends with pytest's status.
-`--record` writes the seconds of the tests that passed back into the file.
+`tests/seconds.tsv`; a test that it does not know counts as the median. A piece
+prints what pytest prints, its twenty slowest tests, and ends with pytest's status.
+`--record` writes the seconds of the tests that passed back into the file, and drops
+the lines of tests that are no longer there, which every run names.
 """
 
 import argparse
@@ -19,20 +20,35 @@ import tempfile
 import time
 import xml.etree.ElementTree
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
-_SECONDS = _ROOT / "tests" / "long.tsv"
-_HEAD = "test\tseconds"
+_TABLE = _ROOT / "tests" / "seconds.tsv"
+_HEAD = "test\tseconds\tmarked by"
+LISTED, MARKED = "this list", "its file"
 
 
-def seconds() -> dict[str, float]:
-  """Test -> seconds that it took on two quiet cores."""
-  lines = _SECONDS.read_text("utf-8").splitlines()[1:]
-  return {name: float(s) for name, s in (line.split("\t") for line in lines)}
+class Row(NamedTuple):
+  """A slow test.
+
+  Attributes:
+    seconds: time that it took on two quiet cores.
+    marked_by: what makes it slow: `LISTED` or `MARKED`.
+  """
+
+  seconds: float
+  marked_by: str = MARKED
+
+
+def table() -> dict[str, Row]:
+  """Return test -> its row, as committed."""
+  lines = _TABLE.read_text("utf-8").splitlines()[1:]
+  rows = (line.split("\t") for line in lines)
+  return {name: Row(float(seconds), by) for name, seconds, by in rows}
 
 
 def piece(
-  tests: Sequence[str], known: Mapping[str, float], index: int, count: int
+  tests: Sequence[str], known: Mapping[str, Row], index: int, count: int
 ) -> list[str]:
   """The tests of one of `count` pieces, in order.
 
@@ -40,12 +56,12 @@ def piece(
 
   Args:
     tests: their ids, in order.
-    known: seconds of some of them.
+    known: the table's rows, of some of them.
     index: from 1 to `count`.
     count: how many pieces there are.
   """
-  usual = statistics.median(known.values()) if known else 1.0
-  times = [known.get(test, usual) for test in tests]
+  usual = Row(statistics.median([row.seconds for row in known.values()] or [1]))
+  times = [known.get(test, usual).seconds for test in tests]
   whole, before, chosen = sum(times), 0.0, []
   for test, its in zip(tests, times):
     place = int((before + its / 2) / whole * count) if whole else 0
@@ -56,7 +72,7 @@ def piece(
 
 
 def slow_tests() -> list[str]:
-  """Ids of all slow tests, as pytest collects them."""
+  """List the ids of slow tests, and of contracts that are not in their table."""
   done = subprocess.run(
     [*_PYTEST, "-n", "0", "--collect-only", "-q"],
     cwd=_ROOT,
@@ -75,7 +91,7 @@ _PYTEST = (
   "-m",
   "pytest",
   "-m",
-  "slow",
+  "slow or contract",
   "-p",
   "no:cacheprovider",
 )
@@ -98,15 +114,23 @@ def run(tests: Sequence[str], record: bool = False) -> int:
 
 
 def _record(tests: Sequence[str], report: str) -> None:
-  """Writes the seconds of tests that passed to the file."""
-  known = seconds()
+  """Write the seconds of tests that passed to the file; drop stale lines."""
+  known = table()
+  for test in stale(slow_tests(), known):
+    del known[test]
   ids = {_case(test): test for test in tests}
   for case in xml.etree.ElementTree.fromstring(report).iter("testcase"):
     name = ids.get((case.get("classname", ""), case.get("name", "")))
     if name and not list(case):
-      known[name] = float(case.get("time", 0))
-  rows = [f"{name}\t{known[name]:.1f}" for name in sorted(known)]
-  _SECONDS.write_text("\n".join([_HEAD, *rows]) + "\n", "utf-8")
+      by = known[name].marked_by if name in known else MARKED
+      known[name] = Row(float(case.get("time", 0)), by)
+  rows = [f"{name}\t{s:.1f}\t{by}" for name, (s, by) in sorted(known.items())]
+  _TABLE.write_text("\n".join([_HEAD, *rows]) + "\n", "utf-8")
+
+
+def stale(tests: Sequence[str], known: Mapping[str, Row]) -> list[str]:
+  """Return the tests of the table that are not slow tests any more."""
+  return sorted(known.keys() - set(tests))
 
 
 def _case(test: str) -> tuple[str, str]:
@@ -132,7 +156,10 @@ def main() -> int:
     index.isdigit() and count.isdigit() and 1 <= int(index) <= int(count)
   ):
     parser.error(f"--piece={args.piece}: expected i/n with i from 1 to n")
-  tests = piece(slow_tests(), seconds(), int(index), int(count))
+  known, every = table(), slow_tests()
+  for test in stale(every, known):
+    print(f"{_TABLE.name}: no slow test is {test}; --record drops the line.")
+  tests = piece(every, known, int(index), int(count))
   print(f"piece {args.piece}: {len(tests)} slow tests", flush=True)
   if args.list or not tests:
     print("\n".join(tests))

@@ -36,6 +36,7 @@ def run(section: str, root: pathlib.Path) -> dict:
   made.folder(root / "data" / "pets", classes=("cat", "dog", "owl"))
   made.videos(root / "data" / "clips")
   made.scenes(root / "data" / "mine").rename(root / "data/mine/instances.json")
+  made.masks(root / "data" / "scenes")
   if section == "Natural sets":
     natural_test.prepare("imagenet_a", root / "data" / "tfds")
     natural_test.validation(root / "data" / "imagenet")
@@ -49,7 +50,7 @@ def run(section: str, root: pathlib.Path) -> dict:
     without_pictures.written(),
   ):
     for language, block in _files_first(_SECTIONS[section]):
-      text = _PLACES.sub(rf"{root}/\1", block)
+      text = placed(block, root)
       text = text.replace("tfds:oxford_iiit_pet", "tfds:my_sets:MyPets")
       if name := pages.file_name(block):
         (root / name).write_text(text)
@@ -60,6 +61,11 @@ def run(section: str, root: pathlib.Path) -> dict:
   return names
 
 
+def placed(block: str, root: pathlib.Path) -> str:
+  """A block whose places lie below a folder."""
+  return _PLACES.sub(rf"{root}/\1", block)
+
+
 def _files_first(
   blocks: list[tuple[str, str]],
 ) -> list[tuple[str, str]]:
@@ -67,7 +73,7 @@ def _files_first(
 
 
 def _evaluate(model, data, **options):
-  size = None if data.startswith("coco:") else 32
+  size = None if data.startswith(("coco:", "masks:")) else 32
   with mock.patch.object(robust_tfds, "evaluate", _REAL):
     return made.evaluate(model, data, **{"size": size, **options})[0]
 

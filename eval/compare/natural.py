@@ -201,12 +201,12 @@ def _model_lines(model: Scored, reference: Scored) -> list[Line]:
     if None in pair or not (metric == _CLEAN or same_cells):
       continue
     natural, clean = (number for number in pair if number)
-    alike = 0.0
+    correlated = 0.0
     if _row(model).several:  # the same pictures
-      alike = correlation(_right(reference, metric), _right(model, metric))
-    difference = drop(clean, natural, alike)
-    of = (model.side.dataset, model.side.model, metric)
-    out.append(Line(of, _mark(model), (natural, clean, difference)))
+      correlated = correlation(_right(reference, metric), _right(model, metric))
+    difference = drop(clean, natural, correlated)
+    place = (model.side.dataset, model.side.model, metric)
+    out.append(Line(place, _mark(model), (natural, clean, difference)))
   return out
 
 

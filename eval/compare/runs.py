@@ -182,8 +182,8 @@ def _joined(
           group.append(folder)
           break
       else:
-        of = companions if config_file.BESIDE in config else groups
-        of.append((config, places, [folder]))
+        target = companions if config_file.BESIDE in config else groups
+        target.append((config, places, [folder]))
   return [*_join_companions(groups, companions)]
 
 

@@ -102,8 +102,8 @@ def _score_dataset(
   task.check_baseline([side.model for side in sides])
   scorer, whole = base.Scorer(task, run.truth), []
   for side in sides:
-    of = {"dataset": dataset, "model": side.model}
-    with exclusions.collect(excluded, run.name, **of):
+    entry = {"dataset": dataset, "model": side.model}
+    with exclusions.collect(excluded, run.name, **entry):
       for condition, cell in side.cells.items():
         scorer.add(cell, side.columns(condition))
         tell(f"{run.name}: {side.model} {condition.config}")
@@ -188,5 +188,5 @@ def _add_jackknife(
   """Return the number with the jackknife's interval, if the draws have one."""
   if drawn is None or number.lo is None:
     return number
-  beside = spread.number(drawn, bounds, keeps_points=True).jackknife
-  return dataclasses.replace(number, jackknife=beside)
+  jackknife = spread.number(drawn, bounds, keeps_points=True).jackknife
+  return dataclasses.replace(number, jackknife=jackknife)

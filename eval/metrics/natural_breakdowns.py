@@ -101,10 +101,10 @@ def offset_errors(
   return {
     int(o): {
       "error": error,
-      "wrong": int(of.sums.sum()),
-      "n": of.groups.examples,
+      "wrong": int(total.sums.sum()),
+      "n": total.groups.examples,
     }
-    for o, error, of in zip(offsets, rates.shares(totals), totals)
+    for o, error, total in zip(offsets, rates.shares(totals), totals)
   }
 
 
@@ -239,9 +239,9 @@ def _scores(
     which: {
       "acc_orig": next(shares),
       "acc_pmk": next(shares),
-      "n": of.groups.examples,
+      "n": total.groups.examples,
     }
-    for which, of in zip(parts, totals)
+    for which, total in zip(parts, totals)
   }
 
 

@@ -98,15 +98,15 @@ def shares(
   Returns:
     The shares in the order of `hits` and of their columns.
   """
-  drawn = [of for of in hits if not of.groups.single]
+  drawn = [total for total in hits if not total.groups.single]
   numbers: Iterator[resampling.Replicates] = iter(())
   if drawn:
-    every = np.concatenate([of.groups.ids for of in drawn])
+    every = np.concatenate([total.groups.ids for total in drawn])
     numbers = iter(resampling.Draws.from_groups(every).total_means(drawn))
   out = []
-  for of in hits:
-    number = None if of.groups.single else next(numbers)
-    out += _shares(of, number, level)
+  for total in hits:
+    number = None if total.groups.single else next(numbers)
+    out += _shares(total, number, level)
   return out
 
 
@@ -120,8 +120,8 @@ def _shares(
   right, n = np.atleast_1d(hits.sums.sum(axis=0)), hits.groups.examples
   if number is None:
     return intervals.rates(right, n, level)
-  groups, alike = len(hits.groups), (right == 0) | (right == n)
+  groups, degenerate = len(hits.groups), (right == 0) | (right == n)
   exact = intervals.clopper_pearson(groups * (right > 0), groups, level)
   drawn = np.clip(number.interval(level), 0, 1).reshape(2, -1)
-  ends = np.where(alike, exact, drawn)
+  ends = np.where(degenerate, exact, drawn)
   return list(zip((right / n).tolist(), *ends.tolist()))

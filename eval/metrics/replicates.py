@@ -317,8 +317,8 @@ def _normal_bias(value: np.typing.ArrayLike, draws: np.ndarray) -> Any:
   finite = np.isfinite(draws)
   known = np.maximum(finite.sum(-1), 1)
   largest = np.where(finite, np.abs(draws), 0).max(-1, keepdims=True)
-  of, digits = np.asarray(value)[..., None], _DIGITS * largest
-  below = (draws < of - digits).sum(-1) + (draws <= of + digits).sum(-1)
+  values, digits = np.asarray(value)[..., None], _DIGITS * largest
+  below = (draws < values - digits).sum(-1) + (draws <= values + digits).sum(-1)
   below = below / 2 / known
   return special.ndtri(np.clip(below, 1 / (2 * known), 1 - 1 / (2 * known)))
 

@@ -305,8 +305,8 @@ class Draws:
     width = sum(t.width for t in totals)
     sums = np.zeros((len(self.ids), width))
     counts = np.zeros((len(self.ids), len(kinds)))
-    for i, of in enumerate(kinds):
-      counts[places[id(of)], i] = of.counts
+    for i, kind in enumerate(kinds):
+      counts[places[id(kind)], i] = kind.counts
     count_of, at = np.zeros(width, int), 0
     for t in totals:
       here = slice(at, at + t.width)

@@ -7,14 +7,13 @@ Kamann & Rother 2020 (arXiv:1908.05005), section 4.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from eval.metrics import rates
 from robust_tfds import errors
 
-_NAN = float("nan")
 _ZERO = 1e-12  # a sum up to this is 0 except for rounding
 IGNORE = 255  # the label of pixels that no benchmark counts
 # Columns of `areas`.
@@ -142,15 +141,47 @@ def summarize(matrix: np.typing.ArrayLike) -> Summary:
 
 
 def from_areas(total: np.ndarray) -> Summary:
-  """Summarize areas of a whole set, int64 `[classes, 3]`, see `areas`."""
+  """Summarize areas of a whole set, `[classes, 3]`, see `areas`.
+
+  Of `[..., classes, 3]`, such as draws, every number is an array `[...]`.
+  """
   right, union, labelled = np.moveaxis(total, -1, 0)
   iou, accuracy = rates.ratio(right, union), rates.ratio(right, labelled)
   return Summary(
     iou,
     _mean(iou),
-    float(rates.ratio(right.sum(), labelled.sum())),
+    _number(rates.ratio(right.sum(-1), labelled.sum(-1))),
     _mean(accuracy),
   )
+
+
+def cd(ours: np.ndarray, reference: np.ndarray) -> np.ndarray:
+  """Compute the corruption degradation of one corruption.
+
+  Args:
+    ours: mIoU by severity, `[severities, ...]`.
+    reference: that of the reference.
+  """
+  return rates.ratio((1 - ours).sum(0), (1 - reference).sum(0))
+
+
+def rcd(
+  ours: np.ndarray,
+  clean: np.typing.ArrayLike,
+  reference: np.ndarray,
+  reference_clean: np.typing.ArrayLike,
+) -> np.ndarray:
+  """Compute the relative corruption degradation; nan if the reference loses 0.
+
+  The sign is that of the reference's loss: it may gain, as under brightness.
+  """
+  lost, reference_lost = (
+    np.asarray((of_clean - miou).sum(0))
+    for of_clean, miou in ((clean, ours), (reference_clean, reference))
+  )
+  known = np.abs(reference_lost) > _ZERO
+  out = np.full(np.broadcast(lost, reference_lost).shape, np.nan)
+  return np.divide(lost, reference_lost, out=out, where=known)
 
 
 def degradation(
@@ -176,24 +207,18 @@ def degradation(
   (0.7778, 1.0, 0.65)
   """
   _check(cells, clean, reference, reference_clean)
-  cd, rcd, means = {}, {}, {}
+  cds, rcds, means = {}, {}, {}
   for name, of_name in cells.items():
     ours, theirs = (np.array(v, np.float64) for v in (of_name, reference[name]))
-    cd[name] = float(rates.ratio((1 - ours).sum(), (1 - theirs).sum()))
-    lost, reference_lost = (
-      (clean - ours).sum(),
-      (reference_clean - theirs).sum(),
-    )
-    # Of the sign that it has: a reference may gain, as under brightness.
-    known = abs(reference_lost) > _ZERO
-    rcd[name] = float(lost / reference_lost) if known else _NAN
+    cds[name] = float(cd(ours, theirs))
+    rcds[name] = float(rcd(ours, clean, theirs, reference_clean))
     means[name] = float(ours.mean())
   mean = float(np.mean([*means.values()]))
   return Degradation(
-    cd,
-    rcd,
-    _mean(np.array([*cd.values()])),
-    _mean(np.array([*rcd.values()])),
+    cds,
+    rcds,
+    _mean(np.array([*cds.values()])),
+    _mean(np.array([*rcds.values()])),
     mean,
     float(rates.ratio(mean, clean)),
     min(means.values()),
@@ -228,7 +253,12 @@ def _check(
       )
 
 
-def _mean(values: np.ndarray) -> float:
-  """Return the mean of the values that are numbers; nan if there are none."""
-  known = values[~np.isnan(values)]
-  return float(known.mean()) if known.size else _NAN
+def _mean(values: np.ndarray) -> Any:
+  """Average the numbers of the last axis that are not nan; nan without any."""
+  known = ~np.isnan(values)
+  return _number(rates.ratio(values.sum(-1, where=known), known.sum(-1)))
+
+
+def _number(array: np.ndarray) -> Any:
+  """Return a float, or the array if it has axes."""
+  return array[()]

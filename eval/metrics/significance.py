@@ -78,18 +78,18 @@ def exchange_p(
   0.0625
   """
   given = arguments.reals("differences", differences)
-  of = given.reshape(len(given), -1)
+  flat = given.reshape(len(given), -1)
   exchanges = arguments.whole_number("exchanges", exchanges, 1)
   rng = np.random.default_rng(seed)
-  least = np.abs(of.sum(axis=0)) - _DIGITS * np.abs(of).sum(axis=0)
-  as_far = np.ones(of.shape[1])
-  at_once = max(1, _SIGNS_AT_ONCE // max(len(of), 1))
+  least = np.abs(flat.sum(axis=0)) - _DIGITS * np.abs(flat).sum(axis=0)
+  as_far = np.ones(flat.shape[1])
+  at_once = max(1, _SIGNS_AT_ONCE // max(len(flat), 1))
   for start in range(0, exchanges, at_once):
     rows = min(at_once, exchanges - start)
-    heads = rng.integers(0, 2, (rows, len(of)), np.int8)
-    as_far += (np.abs((2.0 * heads - 1) @ of) >= least).sum(axis=0)
-  apart = np.exp2(1.0 - np.count_nonzero(of, axis=0))
-  p = np.maximum(as_far / (exchanges + 1), apart)
+    heads = rng.integers(0, 2, (rows, len(flat)), np.int8)
+    as_far += (np.abs((2.0 * heads - 1) @ flat) >= least).sum(axis=0)
+  least_p = np.exp2(1.0 - np.count_nonzero(flat, axis=0))
+  p = np.maximum(as_far / (exchanges + 1), least_p)
   return np.minimum(p, 1).reshape(given.shape[1:])[()]
 
 

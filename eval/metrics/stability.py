@@ -420,10 +420,10 @@ def _ratios(
       raise errors.UserError(
         f"The baseline has no {what} for {name}; give it, or leave {name} out."
       )
-    by = arguments.fraction(
+    divisor = arguments.fraction(
       f"{name}: the baseline's {what}", theirs[name], highest
     )
-    out[name] = float(normalised(number, by))
+    out[name] = float(normalised(number, divisor))
   return out
 
 

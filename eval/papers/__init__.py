@@ -139,8 +139,8 @@ def other_data(
     As from `Protocol.differences`, except pixels, which the authors drew once
     and every run draws anew; `dataset` if nothing is printed for it.
   """
-  of = protocol(dataset)
-  differ = of.differences(facts) if of else {"dataset": ("", dataset)}
+  known = protocol(dataset)
+  differ = known.differences(facts) if known else {"dataset": ("", dataset)}
   return {name: both for name, both in differ.items() if name != "pixels"}
 
 

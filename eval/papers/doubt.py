@@ -115,13 +115,13 @@ def sentences(rows: Iterable[PrintedRow], as_printed: bool = False) -> str:
   listed: dict[str, list[str]] = {}
   for row in rows:
     if row.doubt:
-      of = [row.label, row.metric.replace("/", " "), row.name]
-      words = " ".join(filter(None, of)).replace("_", " ")
+      names = [row.label, row.metric.replace("/", " "), row.name]
+      words = " ".join(filter(None, names)).replace("_", " ")
       recomputed = row.better is not None and not as_printed
       shown = "recomputed" if recomputed else "as printed"
       why = f"{row.doubt.rstrip('.')} (shown {shown})"
       listed.setdefault(why, []).append(words)
-  parts = [f"{_short(of)}: {words}." for words, of in listed.items()]
+  parts = [f"{_short(doubted)}: {words}." for words, doubted in listed.items()]
   return f"{HEAD} {' '.join(parts)}" if parts else ""
 
 

@@ -136,8 +136,8 @@ def paper_rows(paper: str) -> tuple[PrintedRow, ...]:
   first: dict[str, Mapping[str, str]] = {}
   for line in lines(paper, DOUBTS):
     about = first.setdefault(line["doubt"], line)
-    said = {"words": about["words"], "kind": about["kind"]}
-    doubts.setdefault(place_of(line), []).append({**line, **said})
+    words = {"words": about["words"], "kind": about["kind"]}
+    doubts.setdefault(place_of(line), []).append({**line, **words})
   return tuple(
     _doubted(row, doubts.get(place(row), ()))
     for table in facts(paper)["tables"]

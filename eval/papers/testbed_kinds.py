@@ -34,13 +34,13 @@ def testbed(dataset: str, kind: str = "") -> dict[str, tuple[float, float]]:
   Args:
     kind: kind of models, one of `KINDS`; '' for all.
   """
-  of: dict[str, dict[str, float]] = {}
+  networks: dict[str, dict[str, float]] = {}
   for row in printed_rows.paper_rows(_PAPER):
     if row.table in _TABLES and dataset in row.datasets:
-      of.setdefault(row.network, {})[row.metric] = row.value
+      networks.setdefault(row.network, {})[row.metric] = row.value
   return {
     name: (p["acc_orig"], p["acc_pmk"])
-    for name, p in of.items()
+    for name, p in networks.items()
     if kind in ("", kinds()[name])
   }
 

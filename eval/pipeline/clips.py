@@ -451,8 +451,8 @@ class _Plan:
   ) -> _Plan:
     """Create the plan of a batch; rows beyond the videos repeat frame 0."""
     temporal = condition.name and perturbations.is_temporal(condition.name)
-    of = condition if temporal else Condition()
-    shown = [v.shown[of, clip_of(spec)] for v in batch.videos]
+    key = condition if temporal else Condition()
+    shown = [v.shown[key, clip_of(spec)] for v in batch.videos]
     shape = shown[0].shape if shown else (1, spec.frames)
     distinct = [np.unique(x, return_inverse=True) for x in shown]
     pixels = batch.image.shape[2] * batch.image.shape[3]

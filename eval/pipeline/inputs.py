@@ -36,7 +36,8 @@ class Batch:
     example_id: B strings, empty for padding.
     group_id: B strings.
     frame: int32 `[B]`.
-    label: int32 `[B]`, -1 for padding and if examples have none.
+    label: int32 `[B]`, -1 for padding and if examples have none; or masks,
+      uint8 `[B, H, W]`, 255 beyond the pictures.
     examples: the valid rows' features except the pixels, for tasks that need
       more than a label.
   """
@@ -103,12 +104,17 @@ class Source:
     self.decoded = 0  # examples of which pixels were decoded
     if subset is not None:
       ids = [
-        strings.text(e["example_id"]) for e in self.metadata((self.pixels,))
+        strings.text(e["example_id"]) for e in self.metadata(self.pictures)
       ]
       self._places = subset.places(ids, builder.info.full_name)
       self.total = len(self._places)
     # Every host takes as many steps: the largest share.
     self.share = -(-self.total // host.count)
+
+  @property
+  def pictures(self) -> tuple[str, ...]:
+    """The features that take long to decode: pixels, and masks of classes."""
+    return (self.pixels, *["mask"] * ("mask" in self.builder.info.features))
 
   def batches(self, start: int = 0) -> Iterator[Batch]:
     """Yield this host's batches in the order of the set, decoding on demand."""
@@ -177,7 +183,7 @@ class Source:
     decoded.
     """
     missing, places = set(example_ids), {}
-    for place, example in enumerate(self.metadata((self.pixels,))):
+    for place, example in enumerate(self.metadata(self.pictures)):
       name = strings.text(example["example_id"])
       if name in missing:
         missing.remove(name)
@@ -359,4 +365,8 @@ def enlarge_canvas(batch: Batch, shape: tuple[int, int]) -> Batch:
   """Return the batch with its pictures on a canvas of at least this shape."""
   height, width = batch.image.shape[1:3]
   margin = [(0, 0), (0, shape[0] - height), (0, shape[1] - width), (0, 0)]
-  return dataclasses.replace(batch, image=np.pad(batch.image, margin))
+  label = batch.label
+  if label.ndim > 1:  # masks
+    label = np.pad(label, margin[:3], constant_values=255)
+  image = np.pad(batch.image, margin)
+  return dataclasses.replace(batch, image=image, label=label)

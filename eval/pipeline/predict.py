@@ -105,8 +105,10 @@ class Predictor:
     labels: jax.Array,
     sizes: jax.Array,
   ) -> Mapping[str, jax.Array]:
-    detections = self._model.apply(variables, images, sizes)
-    return reduce_detections(reduce, detections, labels)
+    answer = self._model.apply(variables, images, sizes)
+    if not isinstance(answer, Mapping):  # a segmenter's
+      answer = {"classes": answer}
+    return reduce_detections(reduce, answer, labels)
 
 
 def reduce_logits(
@@ -123,10 +125,13 @@ def reduce_logits(
 def reduce_detections(
   reduce: Reduce, detections: Mapping[str, jax.Array], labels: jax.Array
 ) -> Mapping[str, jax.Array]:
-  """Return the reduction of a detector's outputs, and `finite` bool `[B]`."""
+  """Return the reduction of outputs by name, and `finite` bool `[B]`."""
   outputs = reduce(detections, labels)
-  finite = jnp.isfinite(outputs["scores"]).all(axis=1)
-  finite &= jnp.isfinite(outputs["boxes"]).all((1, 2))
+  finite = jnp.ones(len(labels), bool)
+  for name in ("scores", "boxes"):  # class ids are always
+    if name in outputs:
+      rows = jnp.isfinite(outputs[name]).reshape(len(labels), -1)
+      finite &= rows.all(axis=1)
   return {**outputs, "finite": finite}
 
 
@@ -198,6 +203,26 @@ def canvas_corruptor(where: Mesh, edition: str) -> Transform:
     return step(images, severity, devices.put_batch(keys, where), sizes)
 
   return transform
+
+
+def with_bgr(transform: Transform, where: Mesh) -> Transform:
+  """Return a transform that takes the pictures' channels as BGR.
+
+  So did those who corrupted what OpenCV had read.
+  """
+
+  def swapped(
+    images: jax.Array,
+    sizes: jax.Array | None,
+    condition: Condition,
+    keys: np.ndarray,
+  ) -> jax.Array:
+    if condition.clean:
+      return images
+    swap = _swap_step(where)
+    return swap(transform(swap(images), sizes, condition, keys))
+
+  return swapped
 
 
 def sequencer(where: Mesh, edition: str, codec: str) -> Transform:
@@ -310,6 +335,19 @@ def _corrupt_step(
     where,
     name=f"corrupt {name} {edition} {sized}" * plugins.is_code_alone(name),
   )
+
+
+@programs.cached
+def _swap_step(where: Mesh) -> programs.Program:
+  """Return the step that turns RGB to BGR, and back."""
+  step = jax.shard_map(
+    lambda images: images[..., ::-1],
+    mesh=where,
+    in_specs=_ROWS,
+    out_specs=_ROWS,
+    check_vma=False,
+  )
+  return programs.Program(step, where, name="swap channels")
 
 
 @programs.cached

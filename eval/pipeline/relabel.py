@@ -15,6 +15,7 @@ import numpy as np
 from eval.pipeline import on_host, predict, programs
 
 NONE = -1  # the class of an output that is none
+_WRONG = np.iinfo(np.int16).max  # no class of any set
 _LISTED = 5  # classes without an output that are named
 
 
@@ -111,11 +112,22 @@ class Relabelling:
     valid = outputs["valid"] & ~dropped
     return {**outputs, "classes": label, "valid": valid}
 
+  def class_ids(self, outputs: Mapping[str, jax.Array]) -> dict[str, jax.Array]:
+    """Return a segmenter's class ids; `NONE` where an output is no class."""
+    known = jnp.asarray(np.array(self.class_of, np.int32))
+    given = outputs["classes"]
+    inside = (given >= 0) & (given < len(self.class_of))
+    # What is wrong stays wrong.
+    label = jnp.where(inside, known[jnp.where(inside, given, 0)], _WRONG)
+    return {**outputs, "classes": label}
+
   def __call__(self, answer: Any) -> Any:
-    """Map logits or a detector's outputs."""
-    if isinstance(answer, Mapping):
-      return self.detections(answer)
-    return self.logits(answer)
+    """Map logits, a detector's outputs or class ids."""
+    if not isinstance(answer, Mapping):
+      return self.logits(answer)
+    if "valid" not in answer:
+      return self.class_ids(answer)
+    return self.detections(answer)
 
   def reducing(self, reduce: predict.Reduce) -> predict.Reduce:
     """Return the reduction of relabelled answers."""

@@ -27,6 +27,7 @@ _READ_BATCHES = 2
 # Bytes of a row in a cell; of a detection its box, score and class, and the run
 # lengths of a mask (docs/evidence/COSTS.md).
 _ROW_BYTES, _BOX_BYTES, _MASK_BYTES = 33, 24, 290
+_AREA_BYTES = 12  # of a class: three whole numbers of 4 bytes
 
 Chosen = Sequence[tuple[str, Condition]]  # (label, condition) of cells
 _Timed = tuple[float, float]  # seconds an example, seconds to compile
@@ -69,7 +70,7 @@ class Costs:
 def count(
   plan: plan_lib.Plan, workdir: Workdir | None, chosen: Chosen
 ) -> Costs:
-  """Return what is known without compiling anything: no times.
+  """Return the bytes, which are known without compiling anything; times are unknown.
 
   Args:
     workdir: the run's workdir, whose data folder is looked into.
@@ -129,6 +130,8 @@ def measure(
 def _row_bytes(plan: plan_lib.Plan, label: str, condition: Condition) -> float:
   """Return about how many bytes the predictions of an example take on disk."""
   spec: Any = plan.model(label).spec
+  if spec.kind == "segmentation":
+    return _AREA_BYTES * spec.num_classes
   if spec.kind == "detection":
     masks = "mask" in plan.models[label].name
     return spec.detections * (_BOX_BYTES + _MASK_BYTES * masks)
@@ -198,7 +201,7 @@ def _random_batch(plan: plan_lib.Plan) -> inputs.Batch:
 
 
 def _random_rows(plan: plan_lib.Plan, model: Any) -> list[np.ndarray]:
-  """Return a batch of random pixels, and its sizes for models that take them."""
+  """Return a batch of random pixels, and its sizes for models that take any size."""
   shape = model.spec.batch_shape(
     plan.config.batch_size, plan_lib.image_px(plan)
   )
@@ -244,7 +247,7 @@ class _ShownBatch:
 
 
 def _seconds(call: Callable[[], object], images: int) -> _Timed:
-  """Time the second call, per image, and what the first took longer."""
+  """Time the second call per image, and return how much longer the first one took."""
   start = time.perf_counter()
   jax.block_until_ready(call())
   between = time.perf_counter()

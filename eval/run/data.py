@@ -1,4 +1,4 @@
-"""The data of a run: where it lies, which sets are read, prepared where needed."""
+"""The data of a run: where it is, which sets are read, and their preparation."""
 
 import dataclasses
 import importlib.util
@@ -58,7 +58,7 @@ class Data:
 
   @property
   def clean(self) -> inputs.Source:
-    """What corruptions are made from on the fly, else the clean images.
+    """The set that corruptions are made from on the fly, else the clean images.
 
     The first condition's images of published sets without clean ones.
     """
@@ -121,7 +121,7 @@ def plan_of(
   objects: Mapping[str, definitions.ModelObject] | None = None,
   workdir: Workdir | None = None,
 ) -> Plan:
-  """Make a run's plan as `plan.make`; fetches weights where all else is here.
+  """Make a run's plan like `plan.make`; fetch weights if everything else is here.
 
   Prepares a TFDS set whose pictures' sizes are not known before.
 
@@ -150,7 +150,7 @@ def plan_of(
 
 
 def without_absent_clean(plan: Plan, workdir: Workdir | None) -> Plan:
-  """Return a plan of published files without its clean cells, where they lack.
+  """Return a plan of published files without clean cells if the clean set is missing.
 
   All numbers but those relative to clean need the published files alone.
   """

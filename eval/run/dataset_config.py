@@ -1,4 +1,4 @@
-"""A data set's config: the file of `configs/` that runs it; one of one's own.
+"""A data set's config: a benchmark's file in `configs/`, or one derived from own data.
 
 A benchmark's builder says its file (`RUN_BY`); without one the task and all options
 follow from the builder. A set of somebody's own is named by
@@ -16,12 +16,14 @@ import ml_collections
 
 import configs
 from eval import tasks
-from robust_tfds import datasets, errors, natural_sets, user_data
+from eval.run import own_metrics
+from robust_tfds import datasets, errors, natural_sets, reading, user_data
 from robust_tfds.building import base
+from robust_tfds.storage import paths
 
 _OWN = "own_data:model"  # the config of all sets that are no benchmarks
 # Keys of `data` that are options of a source, and no facts of the run.
-OF_SOURCES = ("set_name", "images", "labels")
+OF_SOURCES = ("set_name", "images", "labels", "classes", "ignore")
 # Keys of `data` that name the conditions -> the values that stand for all of them.
 ALL: Mapping[str, Any] = {
   "corruptions": "all",
@@ -33,9 +35,13 @@ ALL: Mapping[str, Any] = {
 # family, and the clips and groups of videos.
 _OF_TASKS = (*ALL, "views", "sampling", "groups")
 _SWITCHES = ("drop_alpha", "skip_errors")  # facts of the run where they are on
-_UNCROPPED = ("objects", "videos")  # models resize what was corrupted whole
+_UNCROPPED = (
+  "objects",
+  "masks",
+  "videos",
+)  # models resize what was corrupted whole
 # Kinds whose examples count as so many pictures each in a batch.
-_MANY, _PICTURES = ("sequences", "videos", "objects"), 8
+_MANY, _PICTURES = ("sequences", "videos", "objects", "masks"), 8
 
 
 def config_values(dataset: Any) -> dict[str, Any]:
@@ -101,8 +107,14 @@ def _file_values(text: str) -> dict[str, Any]:
   return values
 
 
-def builder_class(data: Mapping[str, Any]) -> type[base.Builder]:
-  """Return the builder of a config's data; of one's own, which lists its files."""
+def builder_class(
+  data: Mapping[str, Any], own: Mapping[str, Any] | None = None
+) -> type[base.Builder]:
+  """Return the builder of a config's data; of one's own, which lists its files.
+
+  Args:
+    own: the values of a run with a metric of one's own, which needs no classes.
+  """
   if not user_data.is_source(data["name"]):  # also of what was made before
     return datasets.builder_class(data["name"])
   return datasets.builder_class(
@@ -118,8 +130,21 @@ def builder_class(data: Mapping[str, Any]) -> type[base.Builder]:
       drop_alpha=bool(data.get("drop_alpha")),
       labels=os.fspath(data.get("labels") or ""),
       skip_errors=bool(data.get("skip_errors")),
+      without_classes=bool(own),
+      target=own_metrics.tfds_feature(own.get("targets")) if own else "",
+      classes=_names(data.get("classes")),
+      ignore=data.get("ignore"),
     ),
   )
+
+
+def _names(classes: Any) -> tuple[str, ...]:
+  """Return names of classes: of a file, a text with commas or several texts."""
+  if isinstance(classes, str) and paths.is_file(paths.parse(classes)):
+    classes = reading.line_list(paths.parse(classes))
+  elif isinstance(classes, str):
+    classes = classes.split(",")
+  return tuple(str(name).strip() for name in classes or ())
 
 
 def resolved(
@@ -157,9 +182,10 @@ def resolved(
           f" {name} has its rule. Leave it out."
         )
     return {**values}, None
-  builder = builder_class(data)
+  builder = builder_class(data, values if values.get("metric") else None)
   _check_runnable(builder)
   task = values.get("task") or task_of(builder)
+  task = own_metrics.task_of(task, builder)
   codecs = tasks.get(task).fly_codecs
   out = {
     **values,
@@ -201,15 +227,15 @@ def _check_runnable(builder: type[base.Builder]) -> None:
   if builder.OWN:
     return
   name, kind = builder.set_name(), builder.KIND
-  run_by = [t for t in tasks.names() if tasks.get(t).set_kind == kind]
-  if not run_by:
+  listed = run_by(kind)
+  if not listed:
     raise errors.UserError(
       f"{name}: its builder has KIND = {kind!r}, expected a class of one of the"
       " kinds of robust_tfds/building: pictures.Builder, objects.Builder, ..."
     )
-  if len(run_by) > 1:
+  if len(listed) > 1:
     raise errors.UserError(
-      f"{name}: sets of {kind} are run by the tasks {', '.join(run_by)}. Write the"
+      f"{name}: sets of {kind} are run by the tasks {', '.join(listed)}. Write the"
       f' config that runs it into its builder, e.g. RUN_BY = "vid_robust:model".'
     )
   if builder.SUPERVISED and not builder.CLASSES:
@@ -221,18 +247,22 @@ def _check_runnable(builder: type[base.Builder]) -> None:
 
 def task_of(builder: type[base.Builder]) -> str:
   """Return the name of the task of a data set's kind of data."""
-  return next(
-    name for name in tasks.names() if tasks.get(name).set_kind == builder.KIND
-  )
+  return run_by(builder.KIND)[0]
+
+
+def run_by(kind: str) -> list[str]:
+  """Return the tasks that run sets of a kind without a metric of one's own."""
+  every = ((name, tasks.get(name)) for name in tasks.names())
+  return [n for n, t in every if t.set_kind == kind and not t.whole_outputs]
 
 
 def batch_size(kind: str, pictures: int = 64) -> int:
-  """Return the batch size of a kind of data that shows so many pictures."""
+  """Return the batch size of a kind of data, given the size for pictures."""
   return -(-pictures // _PICTURES) if kind in _MANY else pictures
 
 
 def _leave_out(values: dict[str, Any], builder: type[base.Builder]) -> None:
-  """Remove options of the source, and what other tasks read."""
+  """Remove options of the source, and keys that only other tasks read."""
   data = values["data"]
   rest = {k: v for k, v in values.items() if k not in ("model", "models")}
   task = tasks.bind(ml_collections.ConfigDict(rest))
@@ -246,5 +276,5 @@ def _leave_out(values: dict[str, Any], builder: type[base.Builder]) -> None:
 
 
 def default_conditions(builder: type[base.Builder]) -> str:
-  """Return the conditions of a run that names none."""
+  """Return the conditions of a run that does not name any."""
   return builder.OWN.conditions if builder.OWN else "common"

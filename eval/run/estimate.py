@@ -1,4 +1,4 @@
-"""`--plan`: the cells of a run, its work, disk and memory; measured, its time."""
+"""`--plan`: the cells of a run, its work, disk and memory, and its time if measured."""
 
 import math
 from collections.abc import Sequence

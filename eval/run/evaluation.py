@@ -21,7 +21,7 @@ _FEW = 3  # missing numbers that are named
 
 
 class Summary(dict[str, float]):
-  """Metric -> value, of those that have one."""
+  """The metrics that have a value: metric -> value."""
 
   def __init__(self, values: Mapping[str, float], missing: Mapping[str, str]):
     """Create it; `missing` says why other metrics have no value."""
@@ -36,7 +36,7 @@ class Summary(dict[str, float]):
 
 
 class Result:
-  """What a run gave.
+  """The result of a run.
 
   Attributes:
     table: the tidy rows, as in `table.csv`.
@@ -98,7 +98,7 @@ class Result:
     table.write(self.table, place / "table.csv")
 
   def __str__(self) -> str:
-    """Return a sentence a model, a line a number, a line of what is missing."""
+    """Return a verdict for each model, a line for each number, and what is missing."""
     task = self._run.plan.task
     lines = verdict.sentences(task.facts, task.family, self.table)
     lines += ["", *(_line(k, row) for k, row in self._shown.items())]
@@ -110,12 +110,12 @@ class Result:
     return "\n".join(lines)
 
   def _repr_html_(self) -> str:
-    """Return the same, for notebooks."""
+    """Return the same as HTML, for notebooks."""
     return f"<pre>{html.escape(str(self))}</pre>"
 
 
 def _line(name: str, row: table.Row) -> str:
-  """Return a number with its interval, and what else is to be known of it."""
+  """Return a number with its interval and its note."""
   form = numbers.BRACKETS
   text = numbers.interval_text("{:.4f}".format, row.value, row.lo, row.hi, form)
   return f"{name:32} {text}  {row.note}".rstrip()
@@ -159,7 +159,7 @@ def _without_baseline(
 
 
 def evaluate(predict: Any, dataset: Any, keywords: Mapping[str, Any]) -> Result:
-  """Run `eval.evaluate`, whose docstring has the arguments."""
+  """Run `eval.evaluate`; its docstring describes the arguments."""
   try:
     return _evaluate(predict, dataset, keywords)
   except missing.MissingError as e:

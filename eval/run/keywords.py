@@ -1,4 +1,4 @@
-"""The keywords of `evaluate` as a `RunSpec`: what the command would be asked to do.
+"""The keywords of `evaluate` as a `RunSpec`, the same that a command's config becomes.
 
 They change the values of the config that runs the data set, and bring models that
 are objects.
@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 from eval import tasks
-from eval.run import dataset_config
+from eval.run import dataset_config, own_metrics
 from eval.run import plan as plan_lib
 from eval.run import spec as spec_lib
 from eval.run.model.definitions import ModelObject
@@ -28,10 +28,12 @@ from robust_tfds.storage import paths
 
 # Keywords that are keys of the config's `data` under the same name.
 _DATA = {*spec_lib.Data.model_fields, *dataset_config.OF_SOURCES} - {
+  "classes",
   "limit",
   "name",
   "severities",
 }
+_MASKS = "masks:"  # whose classes are named, not the models' outputs
 # Of a model's part of the config: what its spec says where it is an object.
 _OF_SPEC = ("dtype", "long_px", "num_classes", "short_px", "train")
 Keywords = Mapping[str, Any]
@@ -53,6 +55,11 @@ DEFAULTS: Keywords = {
   "classes": None,
   "outputs": "auto",
   "allow_random": False,
+  "metric": None,
+  "targets": None,
+  "target": None,
+  "better": None,
+  "keep_outputs": False,
   **dict.fromkeys(sorted(_DATA - {"corruptions", "own", "set_name"})),
 }
 
@@ -60,12 +67,14 @@ DEFAULTS: Keywords = {
 def spec_of(
   predict: Any, dataset: Any, keywords: Keywords
 ) -> tuple[RunSpec, dict[str, ModelObject]]:
-  """Return the run of a call of `evaluate`; label -> model, where it is an object.
+  """Return the spec of a call of `evaluate`, and label -> model for model objects.
 
   Args:
     keywords: all of `DEFAULTS`.
   """
   values = _values(dataset, keywords)
+  if _names_masks(dataset):
+    keywords = {**keywords, "classes": None}
   example = values.pop("model", None) or {}
   values.pop("models", None)
   spec = spec_lib.from_values(values)
@@ -90,7 +99,7 @@ def typed(
   keywords: Keywords,
   lacks: Sequence[missing.Lack],
 ) -> str:
-  """Return the call with what it lacks, as one types it; objects by their kind."""
+  """Return the call as one types it, with the arguments that it lacks."""
   given = {}
   for name, value in keywords.items():
     default = DEFAULTS[name]  # arrays are compared item by item
@@ -103,7 +112,7 @@ def typed(
 
 
 def _plainly(name: str, value: Any) -> str:
-  """Return a value as one types it; of what is no plain one its name."""
+  """Return a value as one types it, or the argument's name for other objects."""
   if isinstance(value, (str, os.PathLike)):
     return json.dumps(os.fspath(value), ensure_ascii=False)
   plain = isinstance(value, (int, float, list, tuple))
@@ -120,7 +129,7 @@ def _data_keys(keywords: Keywords) -> dict[str, Any]:
 
 
 def _check_read(data: spec_lib.Data, values: Mapping[str, Any]) -> None:
-  """Refuse keys of data that say something, and that the set has no use for."""
+  """Refuse keys of data that are set although the set does not use them."""
   known = data.model_fields_set
   for key, value in values.items():
     if value and key not in known and key not in dataset_config.OF_SOURCES:
@@ -137,7 +146,7 @@ def _model(
   spec: RunSpec,
   keywords: Keywords,
 ) -> tuple[ModelObject | None, dict[str, Any]]:
-  """Return a model where it is an object, and its part of the config.
+  """Return a model if it is an object (else None), and its part of the config.
 
   Args:
     predict: what was handed over.
@@ -155,16 +164,39 @@ def _values(dataset: Any, keywords: Keywords) -> dict[str, Any]:
   values["seed"], data["limit"] = keywords["seed"], keywords["limit"]
   values["baseline"] = _baseline(dataset, keywords)
   data.update(given)
+  if _names_masks(dataset) and keywords["classes"] is not None:
+    data["classes"] = _plain_classes(keywords["classes"])
   if name:
     _check_own(dataset, name)
     data["set_name"] = name
-  builder = dataset_config.builder_class(data)
+  own = _own_metric(keywords)
+  values |= own
+  builder = dataset_config.builder_class(data, own)
   if builder.OWN or not builder.RUN_BY:
     data["name"] = builder  # lists files once
+  if own:
+    values["task"] = own_metrics.task_of("own", builder)
   task = values.get("task") or dataset_config.task_of(builder)
   values["batch_size"] = _batch_size(tasks.get(task), keywords["batch_size"])
   _set_conditions(data, builder, keywords)
   return values
+
+
+def _own_metric(keywords: Keywords) -> dict[str, Any]:
+  """Return the keywords of a metric of one's own as values of a config."""
+  target, targets = keywords["target"], keywords["targets"]
+  if target not in (None, "clean") or target and targets is not None:
+    raise errors.UserError(
+      f"target={target!r}: expected 'clean', the model's own answer to the clean"
+      " picture, and no targets= beside it."
+    )
+  given = {key: keywords[key] for key in own_metrics.KEYS}
+  given["targets"] = target or targets
+  return {k: v for k, v in given.items() if v not in (None, False)}
+
+
+def _names_masks(dataset: Any) -> bool:
+  return isinstance(dataset, str) and dataset.startswith(_MASKS)
 
 
 def _check_own(dataset: Any, name: str) -> None:
@@ -178,7 +210,7 @@ def _check_own(dataset: Any, name: str) -> None:
 def _set_conditions(
   data: dict[str, Any], builder: type[Builder], keywords: Keywords
 ) -> None:
-  """Set which conditions, under the names that the data set's config has."""
+  """Set the conditions, under the key that the data set's config has for them."""
   dataset, family = builder.set_name(), builder.FAMILY
   keys = (f"{family.noun}s" if family else "", "corruptions", "perturbations")
   key = next((k for k in keys if k in data), "")
@@ -202,11 +234,11 @@ def _set_conditions(
 
 
 def _baseline(dataset: Any, keywords: Keywords) -> str:
-  """Return the papers' baseline where its numbers are of these pictures."""
+  """Return the papers' baseline if its numbers are for these pictures, else ''."""
   if keywords["baseline"] is not None:
     baseline: str = keywords["baseline"]
     return baseline
-  if keywords["geometry"] not in (None, "", "imagenet"):
+  if keywords["geometry"] not in (None, "", "imagenet") or keywords["metric"]:
     return ""
   return baselines.default(dataset)
 
@@ -225,7 +257,7 @@ def _batch_size(task: type[base.Task], pictures: int) -> int:
 def _model_object(
   predict: Any, label: str, spec: RunSpec, keywords: Keywords
 ) -> ModelObject | None:
-  """Return the model as an object; None where it is a name without variables."""
+  """Return the model as an object; None for a name without variables."""
   size, classes = keywords["size"], keywords["classes"]
   variables, checkpoint = keywords["variables"], keywords["checkpoint"]
   if size is not None and (not isinstance(size, int) or size < 1):

@@ -1,4 +1,4 @@
-"""What a real ImageNet network says of two photographs, clean and corrupted.
+"""Answers of a real ImageNet network to two photographs, clean and corrupted.
 
 EfficientNet-Lite0's weights are in a package of their own (extra `demo`), in a file
 of torch's (extra `torch`); the photographs are scikit-learn's. No table has it.

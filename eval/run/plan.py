@@ -96,7 +96,7 @@ class Plan:
 
   @property
   def crop_lines(self) -> list[str]:
-    """What is shown of one's own pictures, a line a rule; else nothing."""
+    """The crops of the user's own pictures, a line for each rule; else nothing."""
     own, builder = sized(self.config.builder), self.config.builder
     if not own:
       return []
@@ -115,7 +115,7 @@ class Plan:
 
   @property
   def data_crop(self) -> str:
-    """What a crop by the data shows of one's own pictures; else empty."""
+    """The crop of the user's own pictures if the data decides it; else ''."""
     own = sized(self.config.builder)
     return (
       geometry.describe(self._rule_of_data or "none", own.sizes) if own else ""
@@ -123,7 +123,7 @@ class Plan:
 
   @property
   def _rule_of_data(self) -> str:
-    """The crop before a corruption; empty where models crop afterwards."""
+    """The crop before a corruption; '' if models crop afterwards."""
     rule, builder = self.config.data.geometry or "", self.config.builder
     if builder.KIND == "sequences":
       return rule or builder.GEOMETRY
@@ -137,7 +137,7 @@ class Plan:
 
   @property
   def left_out_note(self) -> str:
-    """What a run prints of what it leaves out; else empty."""
+    """The line that a run prints about what it leaves out; else ''."""
     if not self.conditions[0].clean:
       return (
         f"clean left out: the published files of {self.dataset} hold no clean"
@@ -150,7 +150,7 @@ class Plan:
     return f"{self.left_out}: {note}{get * (_FROST in self.left_out)}"
 
   def notes(self, label: str) -> list[str]:
-    """Return what a run prints of a model, in sentences."""
+    """Return the sentences that a run prints about a model."""
     outputs = self.outputs.get(label)
     names = [n[0] for n in self.class_names()] if outputs else []
     words = [outputs.relabelling.words(names)] if outputs else []
@@ -276,31 +276,32 @@ def _add_last_layers(
   classes = len(builder.class_names())
   return {
     label: dataclasses.replace(
-      of, model=LastLayer.from_network(of.model, classes, builder.set_name())
+      model,
+      model=LastLayer.from_network(model.model, classes, builder.set_name()),
     )
     if entries[label].last_layer
-    else of
-    for label, of in defined.items()
+    else model
+    for label, model in defined.items()
   }
 
 
 def sized(builder: type[Builder]) -> OwnSet | None:
-  """Return the set where its pictures' sizes decide what is shown of them.
+  """Return the set if the sizes of its pictures decide how they are cropped.
 
   None of benchmarks and natural sets, which have a rule, and of scenes, which
-  detectors resize.
+  models resize.
   """
   own = builder.OWN
   unruled = own and not natural_sets.is_natural(own.where)
-  return own if unruled and builder.KIND != "objects" else None
+  return own if unruled and builder.KIND not in ("objects", "masks") else None
 
 
 def _as_stored(
   definition: definitions_lib.Definition, builder: type[Builder]
 ) -> definitions_lib.Definition:
-  """Return a model that takes pictures of one's own of its size unchanged."""
+  """Return a model that takes the user's pictures unchanged if they have its size."""
   own, spec = sized(builder), definition.model.spec
-  if not own or not isinstance(spec, Spec):
+  if not own or not isinstance(spec, Spec) or spec.resize == "whole":
     return definition
   px = spec.input_px
   if own.sizes != {(px, px)}:
@@ -337,7 +338,7 @@ def _resolve_left_out(config: spec_lib.RunSpec) -> spec_lib.RunSpec:
 def _check_baseline(
   task: base.Task, labels: Sequence[str], builder: type[Builder]
 ) -> None:
-  """Refuse what does not fit; over one's own data all published numbers."""
+  """Refuse a baseline that does not fit; on own data, all published numbers."""
   task.check_baseline(labels)
   baseline = task.setting.baseline
   if builder.OWN and baseline and not baselines.model_label(baseline):
@@ -383,11 +384,11 @@ def task_of(config: spec_lib.RunSpec) -> base.Task:
     raise errors.unknown_error("data.source", data.source, _SOURCES)
   _check_set_kind(config)
   edition = config.builder.edition_of(data.geometry or "")
-  return tasks.bind(config.written, edition)
+  return tasks.bind(config.written, edition, config.own_metrics)
 
 
 def _check_set_kind(config: spec_lib.RunSpec) -> None:
-  """Refuse a data set of another task."""
+  """Refuse a data set that belongs to another task."""
   name, kind = config.data.name, config.builder.KIND
   if kind != tasks.get(config.task).set_kind:
     others = [t for t in tasks.names() if tasks.get(t).set_kind == kind]
@@ -428,7 +429,7 @@ def _resolve_subset(
 
 
 def _check_own(task: base.Task, conditions: Sequence[Condition]) -> None:
-  """Refuse corruptions of one's own that do not serve the set's edition."""
+  """Refuse the user's own corruptions that do not support the set's edition."""
   for name in dict.fromkeys(c.name for c in conditions):
     if task.family.kind == "pictures" and task.setting.fly and name:
       setting = task.setting
@@ -471,6 +472,8 @@ def model_classes(config: spec_lib.RunSpec) -> tuple[int, ...]:
     UserError: an unknown dataset or task, or settings that they refuse.
   """
   task = task_of(config)
+  if not task.has_classes:
+    return (Spec.least_classes,)  # nobody counts them
   config = config.replace_data(
     "geometry", task.setting.data.get("geometry", "")
   )
@@ -494,15 +497,16 @@ def function_model(
   label: str = "",
 ) -> Model:
   """Return a plain function as a model of a run; see `functions.model`."""
-  own = config.builder.OWN
-  if own and not classes:
+  own, task = config.builder.OWN, tasks.get(config.task)
+  if own and not classes and task.has_classes:
     called = label or getattr(function, "__name__", "the function")
     _check_annotated(own, called, len(own.classes))
   return functions.model(
     function,
-    tasks.get(config.task).model_kind,
+    task.model_kind,
     model_classes(config),
     is_asked=bool(config.builder.OWN),
+    whole=task.whole_outputs,
     side_px=side_px,
     classes=classes,
     label=label,
@@ -510,7 +514,7 @@ def function_model(
 
 
 def _check_annotated(own: OwnSet, label: str, count: int) -> None:
-  """Ask which of the categories the `count` classes of a detector are.
+  """Ask which categories the `count` classes of a detector are.
 
   Raises:
     UserError: categories without boxes would shift them; of COCO's 80 none would.
@@ -539,8 +543,15 @@ def _clean_builder(plan: Plan) -> Any:
 
 
 def _outputs(plan: Plan) -> dict[str, output_classes.OutputClasses]:
-  """Return the output classes that configs, trainings or names tell."""
+  """Return the output classes that configs, trainings or names state."""
   given = {k: e.classes for k, e in plan.models.items() if e.classes}
+  if not plan.task.has_classes:
+    if given:
+      raise errors.UserError(
+        f"classes={next(iter(given.values()))!r}: a metric of one's own gets the"
+        " answers as they are. Leave classes out."
+      )
+    return {}
   if given and plan.task.has_label_maps:
     raise errors.UserError(
       f"{next(iter(given.values()))}: config.model.classes is not read by task"
@@ -580,7 +591,7 @@ def _outputs(plan: Plan) -> dict[str, output_classes.OutputClasses]:
 
 
 def _check_order(plan: Plan, own: OwnSet, labels: Collection[str]) -> None:
-  """Refuse outputs in an order that nobody said, where two are usual."""
+  """Refuse outputs of unknown order if two orders are usual."""
   untold = [
     label
     for label, entry in plan.models.items()
@@ -599,11 +610,11 @@ def _trained(plan: Plan) -> dict[str, Sequence[str]]:
   """Return the classes of networks from `robust-tfds train`, in order."""
   if plan.task.has_label_maps:
     return {}  # a label map says what outputs are
-  said = {
+  disclosures = {
     label: training_data.read_disclosure(entry)
     for label, entry in plan.models.items()
   }
-  return {label: each.classes for label, each in said.items() if each}
+  return {label: each.classes for label, each in disclosures.items() if each}
 
 
 def _published_classes(
@@ -644,7 +655,7 @@ def _check_label_spaces(plan: Plan, lacks: Sequence[missing.Lack]) -> None:
 
 
 def _check_weights(plan: Plan, label: str) -> None:
-  """Refuse a model whose weights are nowhere."""
+  """Refuse a model without weights."""
   entry, model_object = plan.models[label], plan.objects.get(label)
   if entry.train:
     _check_train(label, entry.train)
@@ -683,6 +694,14 @@ def check_classes(plan: Plan, label: str, spec: Any, builder: Any) -> None:
   Raises:
     UserError: says both counts.
   """
+  if not plan.task.has_classes:
+    return
+  for field, value in (("resize", "whole"), ("outputs", "any")):
+    if getattr(spec, field, "") == value:
+      raise errors.UserError(
+        f"{label}: its spec has {field}={value!r}, which is for a metric of one's"
+        " own: give metric= and better=, or the model's own rule."
+      )
   if label in plan.outputs:
     return
   classes = plan.task.label_feature(builder.info.features).num_classes

@@ -17,6 +17,7 @@ from eval.cells.files import lock
 from eval.cells.workdir import Workdir
 from eval.pipeline import inputs
 from eval.run import data as data_lib
+from eval.run import own_metrics, targets
 from eval.run.execution import cells as cells_lib
 from eval.run.execution import fingerprints, one_pass, run_cache, timing
 from eval.run.execution.contents import Contents
@@ -25,7 +26,14 @@ from eval.run.model import load as load_lib
 from eval.run.model import own_models
 from eval.run.plan import Plan
 from eval.run.results import publish
-from robust_tfds import devices, errors, hosts, missing, stopping
+from robust_tfds import (
+  devices,
+  errors,
+  hosts,
+  missing,
+  stopping,
+  strings,
+)
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.shards import WHOLE, Shard
@@ -80,6 +88,7 @@ class Runner:
     with self._nothing_of_missing(), self._locked():
       self._claim()
       loaded, truth, cells = self._prepare()
+      self._renew(cells)
       fingerprints.check_finished(self.workdir, cells)
       outcome = publish.Outcome(self.plan, self.workdir, self.data, truth)
       self._outcome = outcome
@@ -190,6 +199,7 @@ class Runner:
       )
     clean = self.data.clean
     self._say_how_many(clean)
+    self._check_targets(clean)
     loaded = {}
     for label in dict.fromkeys(label for label, _ in self._chosen):
       loaded[label] = load_lib.load(
@@ -205,11 +215,26 @@ class Runner:
       own_models.continue_or_claim(self.workdir, own, cells)
     return loaded, truth, cells
 
+  def _check_targets(self, clean: inputs.Source) -> None:
+    """Refuse targets of a metric of one's own that are not those of the set."""
+    own = self.plan.config.own_metrics
+    if own:
+      examples = clean.metadata((clean.pixels,))
+      ids = [strings.text(e["example_id"]) for e in examples]
+      targets.check(own.targets, ids, clean.builder)
+
+  def _renew(self, cells: list[Cell]) -> None:
+    """Measure cells anew whose metric of one's own changed, on the first host."""
+    if self.host.index == 0:
+      for line in own_metrics.renew(self.workdir, cells, self.plan.task):
+        self._say(line)
+    hosts.barrier(self.host, "metric")
+
   def _say_how_many(self, clean: inputs.Source) -> None:
-    """Print what a set of one's own is, or how much of a published one."""
+    """Print the size of the user's own set, or the used part of a published one."""
     if clean.builder.OWN:
       self._say(clean.builder.OWN.words)
-    for line in self.plan.crop_lines:
+    for line in (*self.plan.crop_lines, *self.plan.task.pixel_words):
       self._say(line)
     builder, split = clean.builder, clean.split
     if builder.published_examples(split) not in (0, clean.total):

@@ -17,8 +17,9 @@ from typing import Annotated, Any, Literal
 import ml_collections
 import pydantic
 
-from eval.run import dataset_config
+from eval.run import dataset_config, own_metrics
 from eval.tasks import base
+from eval.tasks.parts.own_metrics import OwnMetrics
 from models import spec_fields
 from robust_tfds import datasets, errors, settings
 from robust_tfds.building.base import Builder
@@ -191,6 +192,8 @@ class Data(settings.Group):
     label_space: classes that a model is asked among; a map of frames' classes.
     merge: of frames, how classes are merged.
     rules: of detection, whose rules of AP.
+    protocol: of segmentation, whose cells and pixels.
+    keep_masks: of segmentation, whether cells keep every answered class map.
     limit: the first so many examples; 0: all.
     subset: a name, or a file of ids.
     data_dir: where prepared sets lie; empty: inside the workdir.
@@ -220,6 +223,8 @@ class Data(settings.Group):
   label_space: settings.Path = _UNNAMED
   merge: settings.Text = _UNNAMED
   rules: settings.Text = _UNNAMED
+  protocol: settings.Text = _UNNAMED
+  keep_masks: settings.Flag = _UNNAMED
   limit: settings.Limit = 0
   subset: settings.Path = ""
   data_dir: settings.Path = ""
@@ -259,10 +264,20 @@ class RunSpec(settings.Group):
   baseline: Annotated[str, pydantic.Field(description="a text")] = ""
   reports: settings.Flag = True
   photographs: settings.Flag = False  # a real network's, see `photographs.py`
+  metric: settings.Text = ""  # of one's own, see `own_metrics.py`
+  better: settings.Text = ""
+  targets: settings.Path = ""
+  keep_outputs: settings.Flag = False
   data: Data
   model: Model | None = None
   models: dict[str, Model] = {}
   _own: type[Builder] | None = pydantic.PrivateAttr(None)
+  _own_metrics: OwnMetrics | None = pydantic.PrivateAttr(None)
+
+  @property
+  def own_metrics(self) -> OwnMetrics | None:
+    """The functions and targets of a metric of one's own."""
+    return self._own_metrics
 
   @property
   def written(self) -> ml_collections.ConfigDict:
@@ -315,7 +330,7 @@ class RunSpec(settings.Group):
     return self.model_copy(update={"models": models})
 
   def called(self, name: str) -> RunSpec:
-    """Return the spec with a label for a model of the user's that has none."""
+    """Return the spec with a label for a model of the user's that does not have one."""
     model = self.model
     if not model or model.label or ":" not in model.name:
       return self
@@ -380,12 +395,14 @@ def from_values(values: Mapping[str, Any]) -> RunSpec:
     UserError: begins with the key: `config.data.limit: got -1, expected a whole
       number from 0`; of unknown keys with the nearest one.
   """
+  values, own = own_metrics.taken(values)
   resolved, builder = dataset_config.resolved(_without_empty(values))
   given = settings.plain(dataset_config.add_conditions(resolved))
   entries = given.pop("models", None)
   model = given.pop("model", None)
   out = settings.validated(RunSpec, given)
   out._own = builder
+  out._own_metrics = own.read(out.builder) if own else None
   if model and entries:
     raise errors.UserError(
       "config.model and config.models are both set, and a run reads one of them:"

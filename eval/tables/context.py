@@ -43,6 +43,9 @@ class Context:
     overlays: condition's config -> (uint8 `[H, W, 3]`, boxes) pairs, of the same
       pictures for every condition.
     overlay_note: which boxes they are, in words.
+    maps: condition's config -> of the same pictures for every condition (uint8
+      `[H, W, 3]`, its mask uint8 `[H, W]`, the first model's classes uint8
+      `[H, W]`); 255 does not count.
     confusions: (model, corruption, severity) -> int `[N, 2]`, the true and the
       predicted class of every example; only of some tasks.
     reliability: (model, corruption, severity) -> the reliability diagram of the
@@ -81,6 +84,9 @@ class Context:
     dataclasses.field(default_factory=dict)
   )
   overlay_note: str = ""
+  maps: Mapping[str, Sequence[tuple[np.ndarray, ...]]] = dataclasses.field(
+    default_factory=dict
+  )
   confusions: Mapping[CellKey, np.ndarray] = dataclasses.field(
     default_factory=dict
   )

@@ -27,6 +27,7 @@ from eval.pipeline import show as show_lib
 from eval.tasks.headlines import baselines, spread
 from eval.tasks.headlines import headlines as headlines_lib
 from eval.tasks.parts import example_checks, reliability, top_k
+from eval.tasks.parts.own_metrics import OwnMetrics
 from robust_tfds import conditions, errors
 from robust_tfds.building import geometry
 from robust_tfds.corruptions import spec as corruption_spec
@@ -35,7 +36,7 @@ Condition = conditions.Condition
 # What a config calls several levels.
 _LEVELS = {"severity": "severities", "difficulty": "difficulties"}
 # Kinds of `models.names`, which tasks do not import.
-ModelKind = Literal["classification", "detection", "video"]
+ModelKind = Literal["classification", "detection", "segmentation", "video"]
 Columns = Mapping[str, np.ndarray]
 # COCO's ground truth, of tasks that have one.
 Truth = Mapping[str, Any] | None
@@ -53,6 +54,8 @@ class Setting:
     seed: the run's seed.
     baseline: a name in `eval/papers/baselines/`, `model:<label>`, or empty.
     data: the `data` section of the config.
+    metrics: metric of one's own -> whether `lower` or `higher` is better.
+    own_metrics: their functions and targets, in a run.
   """
 
   dataset: str
@@ -63,6 +66,10 @@ class Setting:
   baseline: str = ""
   data: ml_collections.ConfigDict = dataclasses.field(
     default_factory=ml_collections.ConfigDict, compare=False
+  )
+  metrics: Mapping[str, str] = dataclasses.field(default_factory=dict)
+  own_metrics: OwnMetrics | None = dataclasses.field(
+    default=None, compare=False
   )
 
   @property
@@ -136,16 +143,19 @@ class Task(abc.ABC):
   made on the fly. sized: models also get the valid (height, width) of every
   canvas. per_model: each model is shown different inputs, see `show`. unit:
   what a model is shown, in words. has_pairs: `pairs` gives the true and the
-  predicted classes. has_overlays: `overlays` gives boxes to draw.
+  predicted classes. has_overlays: `overlays` gives boxes to draw. has_maps: `class_map`
+  gives a class for every pixel.
   averages_answers: the table has means of the cells' metrics of answers. own_keys:
   keys of the config's `data` that this task reads and others do not.
   corrupts: it has conditions besides clean; without, the data set holds the
   perturbations. has_label_maps: a `label_space` maps outputs to classes.
   among_all: outputs that are no class of the data set count as answers.
   no_baseline: why no baseline is accepted, with `{task}` and `{got}`.
+  has_classes: models answer with the set's classes. whole_outputs: their whole
+  answers come to the host, see `pipeline/whole_outputs`; nothing is reduced.
   """
 
-  facts: ClassVar[TaskFacts]
+  facts: TaskFacts
   family: ClassVar[conditions.Family] = conditions.PICTURES
   model_kind: ClassVar[ModelKind] = "classification"
   set_kind: ClassVar[str] = "pictures"
@@ -157,11 +167,14 @@ class Task(abc.ABC):
   unit: ClassVar[str] = "image"
   has_pairs: ClassVar[bool] = False
   has_overlays: ClassVar[bool] = False
+  has_maps: ClassVar[bool] = False
   averages_answers: ClassVar[bool] = False
   corrupts: ClassVar[bool] = True
   own_keys: ClassVar[tuple[str, ...]] = ()
   has_label_maps: ClassVar[bool] = False
   among_all: bool = False
+  has_classes: ClassVar[bool] = True
+  whole_outputs: ClassVar[bool] = False
   no_baseline: ClassVar[str] = (
     "{task} has no baseline, got {got}. Leave config.baseline empty."
   )
@@ -169,6 +182,11 @@ class Task(abc.ABC):
   def __init__(self, setting: Setting):
     """Check the setting; raise UserError if the task cannot run it."""
     self.setting = setting
+
+  @property
+  def pixel_words(self) -> Sequence[str]:
+    """What a run prints of how it treats pixels, in sentences."""
+    return ()
 
   # What is run.
 
@@ -513,7 +531,8 @@ class Task(abc.ABC):
   ) -> np.ndarray | None:
     """Return an example under a condition if `show` does not show it whole.
 
-    It is only called on the fly and if `per_model` is set.
+    It is only called on the fly, and if `per_model` is set or for the worst
+    examples.
     """
     return None
 
@@ -532,6 +551,10 @@ class Task(abc.ABC):
       class_names: class names in label order.
     """
     return {}
+
+  def worst(self, columns: Columns) -> list[tuple[str, float]]:
+    """Return ids and values of a cell's worst examples; [] if none are shown."""
+    return []
 
   def pairs(self, columns: Columns) -> np.ndarray:
     """Return the true and the predicted class of a cell's examples: int `[N,
@@ -574,6 +597,14 @@ class Task(abc.ABC):
       least_score: see `overlay_limit`.
     """
     raise NotImplementedError(f"{self.facts.task} has no overlays.")
+
+  def class_map(self, example_id: str, columns: Columns) -> np.ndarray | None:
+    """Return the classes that a model answered for an example's pixels.
+
+    Returns:
+      uint8 `[H, W]`; None if they were not kept.
+    """
+    raise NotImplementedError(f"{self.facts.task} has no class maps.")
 
 
 class Scorer:

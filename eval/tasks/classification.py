@@ -17,7 +17,7 @@ of the run is drawn together with the others. Calibration is in
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
@@ -49,7 +49,7 @@ class Classification(normalised_task.NormalisedTask):
   facts = facts_lib.TaskFacts.for_task("classification")
   fly_codecs: tuple[str, ...] = predict.PICTURE_CODECS
   averages_answers = True
-  own_keys = ("label_space",)
+  own_keys: ClassVar[tuple[str, ...]] = ("label_space",)
 
   def __init__(self, setting: base.Setting):
     """Check the setting: pictures corrupted at full size cannot be compressed

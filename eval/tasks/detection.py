@@ -175,9 +175,11 @@ class Detection(base.Task):
     rows = []
     for metric, number in numbers.items():
       bounds = self.facts.metric(metric).bounds
-      of = spread.number(number, bounds)
-      ends, n = (of.lo, of.hi), len(groups)
-      rows.append(cell.row(metric, float(number.value), ends, n, note=of.note))
+      shown = spread.number(number, bounds)
+      ends, n = (shown.lo, shown.hi), len(groups)
+      rows.append(
+        cell.row(metric, float(number.value), ends, n, note=shown.note)
+      )
     ids = resampling.Groups.from_ids(groups).ids
     return base.Measured(rows, numbers=numbers, groups=ids)
 

@@ -125,9 +125,9 @@ class FrameDetection(detection.Detection):
     number: resampling.Replicates,
     n: int,
   ) -> table.Row:
-    of = spread.number(number, self.facts.metric(metric).bounds)
-    ends = of.lo, of.hi
-    return cell.row(metric, float(number.value), ends, n, note=of.note)
+    shown = spread.number(number, self.facts.metric(metric).bounds)
+    ends = shown.lo, shown.hi
+    return cell.row(metric, float(number.value), ends, n, note=shown.note)
 
   def group_ids(
     self, columns: base.Columns, truth: base.Truth = None

@@ -120,10 +120,14 @@ class Sequences(normalised_task.NormalisedTask):
     for metric, number in self.replicates(columns, draws).items():
       bounds = self.facts.metric(metric).bounds
       for i, joined in enumerate(number.joined):
-        of = spread.number(number.like(joined), bounds)
-        value, ends, level = float(joined[0]), (of.lo, of.hi), cell.level + i
+        shown = spread.number(number.like(joined), bounds)
+        value, ends, level = (
+          float(joined[0]),
+          (shown.lo, shown.hi),
+          cell.level + i,
+        )
         row = cell.row(metric, value, ends, len(groups), level=level)
-        out.append(row.add_note(of.note))
+        out.append(row.add_note(shown.note))
     return out
 
   def totals(self, columns: base.Columns) -> dict[str, resampling.Totals]:

@@ -91,8 +91,8 @@ class Subtypes(base.Task):
     shares = rates.shares(list(totals.values()))
     note = self._absent(set(columns["group_id"].tolist()))
     rows = [
-      spread.rate_row(cell, metric, rate, of.groups.examples)
-      for (metric, of), rate in zip(totals.items(), shares)
+      spread.rate_row(cell, metric, rate, total.groups.examples)
+      for (metric, total), rate in zip(totals.items(), shares)
     ]
     return [row if "/" in row.metric else row.add_note(note) for row in rows]
 
@@ -144,8 +144,8 @@ class Subtypes(base.Task):
       split: [n for n in self._set.subtypes_of(split) if n not in there]
       for split in _METRICS
     }
-    of = self._set.subtypes_of
-    return "; ".join(subtypes.absent_in_words(absent, of, named=_NAMED))
+    classes = self._set.subtypes_of
+    return "; ".join(subtypes.absent_in_words(absent, classes, named=_NAMED))
 
 
 def _gap(condition: Condition, suffix: str) -> headlines_lib.Headline:

@@ -15,7 +15,7 @@ Definitions: `eval/metrics/action`.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -51,7 +51,7 @@ class Video(base.Task):
   clean_codec = ""
   fly_codecs = ("",)
   per_model = True
-  own_keys = ("views", "sampling", "groups")
+  own_keys: ClassVar[tuple[str, ...]] = ("views", "sampling", "groups")
   unit = "clip"
   has_pairs = True
   averages_answers = True
@@ -144,7 +144,9 @@ class Video(base.Task):
     """Return accuracies of one cell, those of its shifts, and its calibration."""
     groups = self.group_ids(columns)
     right = top_k.hits_by_rank(columns["label"], columns["top5"])
-    hits = {f"{name}accuracy": of for name, of in right.items()}
+    hits = {
+      f"{name}accuracy": hits_of_name for name, hits_of_name in right.items()
+    }
     rows = top_k.rate_rows(cell, hits, groups)
     if "shift" in columns:
       rows += _shift_rows(cell, columns, hits["accuracy"], groups)

@@ -27,6 +27,8 @@ from models.checks import answers, arguments
 from models.detection import by_picture
 from models.detection.spec import DetectorSpec
 from models.model import Model
+from models.segmentation import by_picture as segmented
+from models.segmentation.spec import SegmenterSpec
 from models.spec import ModelSpec
 from robust_tfds import errors
 from robust_tfds.storage import paths
@@ -81,7 +83,8 @@ class ExternalModel(Model):
     if not isinstance(self.spec, ModelSpec):
       raise errors.UserError(
         f"Got a spec of type {type(self.spec).__name__}, expected a"
-        " models.spec.Spec, models.video.spec.VideoSpec or"
+        " models.spec.Spec, models.video.spec.VideoSpec,"
+        " models.segmentation.spec.SegmenterSpec or"
         " models.detection.detector.DetectorSpec."
       )
     if not isinstance(self.name, str) or not self.name:
@@ -95,6 +98,12 @@ class ExternalModel(Model):
     """Return the weights that it came with; `key` is not needed."""
     del key
     return self.variables
+
+  def _chosen(self, answer: Any) -> Any:
+    """Return the named output, or the whole answer if none is named."""
+    if self.output is None:
+      return answer
+    return answers.output_of(self.name, answer, self.output)
 
   def _alternatives(self) -> tuple[dict[str, Any], ...]:
     """Return other ways to call it, the likeliest first."""
@@ -170,19 +179,37 @@ class Adapted(ExternalModel):
     pixels = self.pixels(batch)
     return self._advised(lambda model: model._logits(variables, pixels))
 
+  def outputs(self, variables: Any, batch: Any) -> Any:
+    """Compute `Model.outputs`, of the named output if there is one."""
+    pixels = self.pixels(batch)
+
+    def part(model: Self, pixels: jax.Array) -> Any:
+      return model._chosen(model._called(variables, pixels))
+
+    return self._advised(lambda model: model._by_rows(pixels, part))
+
   def _logits(self, variables: Any, pixels: jax.Array) -> jax.Array:
-    """Compute checked logits of preprocessed pixels, `rows` at a time."""
+    """Compute checked logits of preprocessed pixels."""
+    logits: jax.Array = self._by_rows(
+      pixels, lambda model, part: model._part_logits(variables, part)
+    )
+    return logits
+
+  def _by_rows(
+    self, pixels: jax.Array, answer: Callable[[Self, jax.Array], Any]
+  ) -> Any:
+    """Compute the answer to preprocessed pixels, `rows` at a time."""
     if self.channels_first:
       pixels = jnp.moveaxis(pixels, -1, 1)
     count = len(pixels)
     if self.rows is None or self.rows == count:
-      return self._part_logits(variables, pixels)
+      return answer(self, pixels)
     parts = -(-count // self.rows)
     # Padded with pictures of the batch: a model may be unable to scale blanks.
     places = np.arange(parts * self.rows) % count
     split = pixels[places].reshape(parts, self.rows, *pixels.shape[1:])
-    whole = jax.lax.map(lambda part: self._part_logits(variables, part), split)
-    return whole.reshape(-1, *whole.shape[2:])[:count]
+    whole = jax.lax.map(lambda part: answer(self, part), split)
+    return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:])[:count], whole)
 
   def _part_logits(self, variables: Any, pixels: jax.Array) -> jax.Array:
     answer = self._called(variables, pixels)
@@ -254,6 +281,10 @@ class OnHost(ExternalModel):
       return by_picture.detections(
         self.name, self.spec, self.function, images, sizes
       )
+    if isinstance(self.spec, SegmenterSpec):
+      return segmented.class_ids(
+        self.name, self.spec, self.function, images, sizes
+      )
     self.spec.check_shape(self.name, images.shape)
     return self._advised(lambda model: model._logits(images))
 
@@ -265,8 +296,28 @@ class OnHost(ExternalModel):
       {"channels_first": first, "preprocessed": prepared},
     )
 
+  def outputs(self, variables: Any, batch: Any) -> Any:
+    """Compute what `Adapted.outputs` does, in numpy and from uint8 pixels alone."""
+    del variables
+    images = arguments.numpy_batch(self.name, batch)
+    self.spec.check_shape(self.name, images.shape)
+
+    def part(model: Self, pixels: np.ndarray) -> Any:
+      return model._chosen(model.function(pixels))
+
+    return self._advised(lambda model: model._by_rows(images, part))
+
   def _logits(self, images: np.ndarray) -> np.ndarray:
-    """Compute checked logits of uint8 pixels, `rows` at a time."""
+    """Compute checked logits of uint8 pixels."""
+    logits: np.ndarray = self._by_rows(
+      images, lambda model, pixels: model._part_logits(pixels)
+    )
+    return logits
+
+  def _by_rows(
+    self, images: np.ndarray, answer: Callable[[Self, np.ndarray], Any]
+  ) -> Any:
+    """Compute the answer to uint8 pixels, `rows` at a time."""
     pixels = (
       self.spec.normalize_on_host(images) if self.preprocessed else images
     )
@@ -274,10 +325,10 @@ class OnHost(ExternalModel):
       pixels = np.ascontiguousarray(np.moveaxis(pixels, -1, 1))
     count = len(pixels)
     if self.rows is None or self.rows == count:
-      return self._part_logits(pixels)
+      return answer(self, pixels)
     places = np.arange(-(-count // self.rows) * self.rows) % count
-    parts = places.reshape(-1, self.rows)
-    return np.concatenate([self._part_logits(pixels[p]) for p in parts])[:count]
+    parts = [answer(self, pixels[p]) for p in places.reshape(-1, self.rows)]
+    return jax.tree.map(lambda *x: np.concatenate(x)[:count], *parts)
 
   def _part_logits(self, pixels: np.ndarray) -> np.ndarray:
     answer = self.function(pixels)
@@ -374,9 +425,12 @@ def get(kind: str) -> Callable[..., Model]:
 
 def _lacks_classes(spec: Any) -> bool:
   """Return whether a classifier's spec does not state its classes."""
-  if not isinstance(spec, ModelSpec) or isinstance(spec, DetectorSpec):
+  stated = (DetectorSpec, SegmenterSpec)
+  if not isinstance(spec, ModelSpec) or isinstance(spec, stated):
     return False
   usual = type(spec)
+  if getattr(spec, "outputs", "") == "any":
+    return False
   return (spec.num_classes, spec.label_space) == (
     usual.num_classes,
     usual.label_space,

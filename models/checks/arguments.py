@@ -27,7 +27,7 @@ def key(name: str, value: Any, door: str = "init") -> jax.Array:
   Raises:
     UserError: `value` is none of these.
   """
-  wanted = "expected one key: jax.random.key(0)."
+  expected = "expected one key: jax.random.key(0)."
   if isinstance(value, numbers.Integral) and not isinstance(value, bool):
     seed = int(value)
     if -(1 << 63) <= seed < 1 << 63:
@@ -38,8 +38,8 @@ def key(name: str, value: Any, door: str = "init") -> jax.Array:
     if value.dtype == np.uint32 and value.shape == (2,):
       return jax.random.wrap_key_data(jnp.asarray(value))
     what = f"{value.dtype} {list(value.shape)}"
-    raise errors.UserError(f"{name}.{door} got {what}, {wanted}")
-  raise errors.UserError(f"{name}.{door} got {str(value)[:60]!r}, {wanted}")
+    raise errors.UserError(f"{name}.{door} got {what}, {expected}")
+  raise errors.UserError(f"{name}.{door} got {str(value)[:60]!r}, {expected}")
 
 
 def batch(name: str, value: Any) -> jax.Array:

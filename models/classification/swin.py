@@ -228,8 +228,8 @@ def _mask(
       part, [i for i in range(len(sides)) if i != axis]
     )
   parts = np.asarray(windows.part(regions[None, ..., None], window))[0, ..., 0]
-  apart = parts[:, :, None] != parts[:, None]
-  return np.where(apart, -100.0, 0.0).astype(np.float32)
+  separate = parts[:, :, None] != parts[:, None]
+  return np.where(separate, -100.0, 0.0).astype(np.float32)
 
 
 class CosineAttention(Attention):

@@ -1,4 +1,4 @@
-"""Convert a checkpoint to an npz of ours.
+"""Convert a checkpoint to one of our npz files.
 
   robust-tfds convert resnet50 resnet50.pth resnet50.npz
   robust-tfds convert resnet18 mine.safetensors mine.npz --num_classes=10

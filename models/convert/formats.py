@@ -205,17 +205,17 @@ def classes_of_training(checkpoint: str | os.PathLike[str]) -> int | None:
   The result is None for other checkpoints.
   """
   folder = weights_file.folder_of(existing(checkpoint))
-  said = folder / weights_file.DISCLOSURE
-  listed = reading.json_file(said) if said.exists() else {}
+  disclosure = folder / weights_file.DISCLOSURE
+  listed = reading.json_file(disclosure) if disclosure.exists() else {}
   return len(listed.get("classes", ())) or None
 
 
 def _check_mean(folder: epath.Path, present: Sequence[str]) -> None:
   """Refuse a training's workdir whose mean of the weights is missing."""
-  said = folder / weights_file.DISCLOSURE
-  if weights_file.EMA_FILE in present or not said.exists():
+  disclosure = folder / weights_file.DISCLOSURE
+  if weights_file.EMA_FILE in present or not disclosure.exists():
     return
-  if reading.json_file(said).get("weights_ema"):
+  if reading.json_file(disclosure).get("weights_ema"):
     raise errors.UserError(
       f"{folder}: {weights_file.EMA_FILE} is not there, which"
       f" {weights_file.DISCLOSURE} says that the folder stands for. Bring it back, or"
@@ -226,8 +226,8 @@ def _check_mean(folder: epath.Path, present: Sequence[str]) -> None:
 def _check_ended(folder: pathlib.Path) -> None:
   """Refuse the workdir of a training that has no weights yet."""
   name, key = _TRAINING_MARK
-  said = reading.json_file(folder / name) if (folder / name).exists() else ()
-  if key in said:
+  record = reading.json_file(folder / name) if (folder / name).exists() else ()
+  if key in record:
     raise errors.UserError(
       f"{folder}: the training there has not ended: it has no {weights_file.FILE}"
       " yet. Run its robust-tfds train again, which goes on from where it was"
@@ -250,7 +250,7 @@ def _shards(path: pathlib.Path) -> Arrays:
 
 
 def shard_names(index: str | os.PathLike[str]) -> list[str]:
-  """Return the names of the files that an index lists; they lie beside it.
+  """Return the names of the files in the same folder that an index lists.
 
   Raises:
     UserError: it is no index of files, or a name leaves the folder.
@@ -361,8 +361,8 @@ def _refused_error(path: pathlib.Path, error: Exception) -> errors.UserError:
   """Return the error for code or damage, without torch's advice on how to run
   the code.
   """
-  asked = re.search(r"GLOBAL ([\w.]+)", str(error))
-  what = f" (here {asked[1]})" if asked else ""
+  named = re.search(r"GLOBAL ([\w.]+)", str(error))
+  what = f" (here {named[1]})" if named else ""
   if "TorchScript" in str(error):
     what = " (it is a TorchScript archive)"
   if not what and isinstance(error, pickle.UnpicklingError):

@@ -39,15 +39,17 @@ def doubt(
   fitting = [label for label in labels if label in model.family.exclusive]
   of_report = sidecar.model_of_report(located.path)
   if of_report:
-    said = catalogue.network(of_report).spec.weights
-    fitting = [said, *model.family.exclusive]
+    generation = catalogue.network(of_report).spec.weights
+    fitting = [generation, *model.family.exclusive]
   else:
-    said = weights or _file_generation(located)
-  if len(fitting) < 2 or said == model.spec.weights:
+    generation = weights or _file_generation(located)
+  if len(fitting) < 2 or generation == model.spec.weights:
     return ""
-  if said in model.family.exclusive:
+  if generation in model.family.exclusive:
     raise errors.UserError(
-      generation_message(model, f"{located.name} is of {said}", said)
+      generation_message(
+        model, f"{located.name} is of {generation}", generation
+      )
     )
   return (
     f"{located.name} has the names and shapes of {' and of '.join(fitting)}'s"

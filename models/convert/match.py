@@ -290,8 +290,8 @@ def _fitted(matched: _Matched) -> tuple[_Matched, tuple[str, ...]]:
       None if _same_shape(array.shape, shape) else fit(path, array, shape)
     )
     if fitted is not None:
-      arrays[source], said = fitted
-      notes.append(f"{matched.origin}: {said} for {matched.model.name}.")
+      arrays[source], note = fitted
+      notes.append(f"{matched.origin}: {note} for {matched.model.name}.")
   return dataclasses.replace(matched, arrays=arrays), tuple(notes)
 
 

@@ -139,8 +139,8 @@ def _declared_fields(
       f" {spec.num_classes}: it belongs to another checkpoint.",
     )
   side = fields.get("input_px", spec.input_px)
-  asked = spec.fixed_px != model.variant.spec.fixed_px
-  if asked:  # of a user: positions are interpolated, other pixels stay
+  resized = spec.fixed_px != model.variant.spec.fixed_px
+  if resized:  # of a user: positions are interpolated, other pixels stay
     fields = {k: v for k, v in fields.items() if k not in _SIDES}
   elif spec.fixed_px is not None and side != spec.fixed_px:
     return Declared(
@@ -189,15 +189,17 @@ def _ways(
 ) -> dict[str, dict[Prepared, str]]:
   """Return the ways of each family of preprocessing, with an example of each."""
   ours, own = model.spec.weights, prepared(model.spec)
-  alike = {x for group in model.family.alike if ours in group for x in group}
-  alike.discard(ours)
+  alike_families = {
+    x for group in model.family.alike if ours in group for x in group
+  }
+  alike_families.discard(ours)
   same = set(_same_network(model))
   ways: dict[str, dict[Prepared, str]] = {}
   for label in labels:
-    ways[label] = {own: model.name} if label in {ours, *alike} else {}
+    ways[label] = {own: model.name} if label in {ours, *alike_families} else {}
     for name, spec in _family_models(model, label):
       ways[label].setdefault(prepared(spec), name)
-    if type(model.spec) is Spec and label not in alike:
+    if type(model.spec) is Spec and label not in alike_families:
       for row in _rows(same, label, model.spec.num_classes):
         ways[label].setdefault(prepared(Spec(), row.spec_fields), row.name)
   return ways

@@ -1,4 +1,4 @@
-"""The files that a conversion writes: an npz of ours, its sha256, a report."""
+"""The files that a conversion writes: an npz, its sha256, a report."""
 
 import hashlib
 import json

@@ -46,10 +46,10 @@ def crops(batch: jax.Array, size: int | None = None) -> list[jax.Array]:
   """
   height, width = batch.shape[1:3]
   high, wide = round(height * FRACTION), round(width * FRACTION)
-  below, beside = height - high, width - wide
-  corners = [(0, 0), (0, beside), (below, 0), (below, beside)]
+  below, right = height - high, width - wide
+  corners = [(0, 0), (0, right), (below, 0), (below, right)]
   views = []
-  for top, left in (*corners, (below // 2, beside // 2)):
+  for top, left in (*corners, (below // 2, right // 2)):
     view = batch[:, top : top + high, left : left + wide]
     if size is not None:
       view = _resize(view, size)

@@ -291,7 +291,7 @@ def length(x: jax.Array, axes: int | tuple[int, ...]) -> jax.Array:
 
 
 def identity(x: jax.Array) -> jax.Array:
-  """Return x; it stands where a layer does nothing in evaluation (dropout)."""
+  """Return x, for layers such as dropout that do nothing in evaluation."""
   return x
 
 

@@ -143,16 +143,16 @@ def _parts_conditions(parts: Sequence[str], root: bool = False) -> Named | None:
     if not read:
       continue
     near = [*parts[max(i - 1, 0) : i], *parts[i + 1 : i + 2]]
-    beside = [name for name in near if _level(_squeezed(name))]
+    level_names = [name for name in near if _level(_squeezed(name))]
     levels = [int(v) for v in (read["before"], read["behind"]) if v]
-    levels += [_level(_squeezed(name)) for name in beside]
+    levels += [_level(_squeezed(name)) for name in level_names]
     alone, names = _known_names()[read["name"]]
     alone |= root and [part] == own and read["name"] in _WORDS
     below = read["set"] or any(
       map(_CORRUPTED.fullmatch, map(_words, parts[:i]))
     )
     if alone or levels or below or any(sets[:i]):
-      text = "/".join(p for p in parts if p == part or p in beside)
+      text = "/".join(p for p in parts if p == part or p in level_names)
       found = Named(names, levels or conditions.SEVERITIES, text)
   for part, names in zip(parts, sets, strict=True):
     if names and not found:
@@ -230,8 +230,8 @@ def _set_of(part: str) -> Sequence[str]:
     return conditions.PICTURES.names("common") if corrupted else ()
   squeezed, kind = read["base"].replace("_", ""), read["kind"]
   ours = re.compile(rf"{squeezed}\d*{kind}")
-  alike = (n for n in datasets.names() if ours.fullmatch(n.replace("_", "")))
-  name = next(alike, f"imagenet_{kind}")
+  matching = (n for n in datasets.names() if ours.fullmatch(n.replace("_", "")))
+  name = next(matching, f"imagenet_{kind}")
   family = datasets.builder_class(name).FAMILY
   rows = family.rows if family else ()
   return [row.name for row in rows if row.set != _OWN]

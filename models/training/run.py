@@ -119,8 +119,8 @@ def prepare(
   recipe = recipes.make_recipe(config.recipe)
   disclosure.check(config, recipe)
   known = model or network(config, None)
-  wanted = data_config(config, data_dir, known)
-  source = data.open(wanted, say, additions=recipe)
+  data_settings = data_config(config, data_dir, known)
+  source = data.open(data_settings, say, additions=recipe)
   model = model or network(config, len(source.classes))
   if source.kind != _LEARNS_FROM[model.kind]:
     raise errors.UserError(

@@ -67,13 +67,13 @@ def parse(options: Sequence[str]) -> Any:
         "option of Beam's pipelines", name, sorted(known)
       )
     flags += _flag(name, value, known.get(name))
-  said = io.StringIO()
+  screen = io.StringIO()
   try:
-    with contextlib.redirect_stderr(said):
+    with contextlib.redirect_stderr(screen):
       parsed = pipeline_options.PipelineOptions(flags)
       parsed.get_all_options()
   except SystemExit as e:  # argparse's way to refuse
-    reason = said.getvalue().strip().rpartition("error: ")[2]
+    reason = screen.getvalue().strip().rpartition("error: ")[2]
     raise errors.UserError(f"--beam_pipeline_options: {reason}.") from e
   _check_runner(parsed.view_as(pipeline_options.StandardOptions).runner)
   # Examples are of many types, and steps exchange numbers alone.

@@ -53,7 +53,7 @@ class _SizeError(errors.UserError):
 
 
 def shape(rule: str) -> tuple[int | None, int | None, int]:
-  """Return the shape of the pictures that a rule makes; None where it varies.
+  """Return the shape of the pictures that a rule makes; None if it varies.
 
   Raises:
     UserError: no such rule.

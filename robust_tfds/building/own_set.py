@@ -22,6 +22,7 @@ _LISTED = 5  # classes that are printed
 ORDERS = ("textual", "numeric")  # of classes that are called by numbers
 _SHOWN = 12  # classes of an order in a refusal
 _NAMED = 10  # files that cannot be read in a refusal
+WITHOUT_CLASSES = ("example",)  # the only class of sets without classes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +43,10 @@ class Options:
     drop_alpha: whether transparency of a folder's pictures is ignored.
     labels: for a folder without class folders, a table of `path` and `label`.
     skip_errors: whether unreadable files are left out.
+    without_classes: whether classes are not asked for: all examples are of one.
+    target: of a TFDS set, the feature that holds each example's target.
+    classes: for masks, the names of the ids 0, 1, ...
+    ignore: for masks, the id of pixels that do not count; None: 255.
   """
 
   name: str = ""
@@ -54,6 +59,10 @@ class Options:
   drop_alpha: bool = False
   labels: str = ""
   skip_errors: bool = False
+  without_classes: bool = False
+  target: str = ""
+  classes: tuple[str, ...] = ()
+  ignore: int | None = None
 
 
 class OwnSet(abc.ABC):
@@ -77,6 +86,7 @@ class OwnSet(abc.ABC):
     notes: what a run prints about other files, in words.
     labels: with `several`, id -> all right classes; the first is `File.label`.
     left_out: number of unreadable files that were left out.
+    targets: id -> the target of a metric of one's own, where the set holds them.
   """
 
   kind: str
@@ -104,6 +114,7 @@ class OwnSet(abc.ABC):
     self.split, self.notes = split, notes
     self.classes = tuple(classes)
     self.labels: dict[str, list[int]] = {}
+    self.targets: dict[str, Any] = {}
     for each in self.classes:
       if not each.isprintable():
         raise errors.UserError(f"{each!r}: no name of a class: rename it.")
@@ -233,9 +244,9 @@ class OwnSet(abc.ABC):
 
   def size_of(self, file: source.File) -> tuple[int, int]:
     """Return (height, width) of a picture; only its header is read."""
-    of = file.path if file.member is None else file.data()
+    stored = file.path if file.member is None else file.data()
     turned = not self.reading.get("upright", False)
-    return pictures.size(of, file.where, ignore_orientation=turned)
+    return pictures.size(stored, file.where, ignore_orientation=turned)
 
   @functools.cached_property
   def content(self) -> str:
@@ -248,7 +259,7 @@ class OwnSet(abc.ABC):
     files = self.files()
     seen, faults = self._each(self.file_notes, files)
     self._refuse(faults, len(files))
-    noted = collections.Counter(itertools.chain(*seen))
+    remarks = collections.Counter(itertools.chain(*seen))
     with concurrent.futures.ThreadPoolExecutor(_READERS) as pool:
       digests = list(pool.map(_sha256, files))
     first: dict[str, source.File] = {}
@@ -261,11 +272,11 @@ class OwnSet(abc.ABC):
           f" {self._class(other)}) are one file, byte for byte. Remove it"
           " from the class that it is not of."
         )
-      noted["files that repeat another of their class, byte for byte"] += (
+      remarks["files that repeat another of their class, byte for byte"] += (
         other is not file
       )
       lines.append(f"{file.name}\t{self._class(file)}\t{digest}")
-    self.notes = [*self.notes, *counted(noted)]
+    self.notes = [*self.notes, *counted(remarks)]
     left_out = [f"left out\t{self.left_out}"] * bool(self.left_out)
     text = "\n".join([*self.described(), *left_out, *sorted(lines)])
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGITS]
@@ -278,8 +289,9 @@ class OwnSet(abc.ABC):
     listed = ", ".join(self.classes[:_LISTED])
     more = ", ..." if len(self.classes) > _LISTED else ""
     examples = f"{len(self.files()):,} examples"
-    of_classes = f"{len(self.classes)} classes ({listed}{more})"
-    whole = f"{self.name}: {examples} of {of_classes}, content {self.content}"
+    of_classes = f" of {len(self.classes)} classes ({listed}{more})"
+    of_classes *= self.classes != WITHOUT_CLASSES
+    whole = f"{self.name}: {examples}{of_classes}, content {self.content}"
     return "; ".join([whole, *self.notes]) + "."
 
   def _class(self, file: source.File) -> str:

@@ -318,10 +318,10 @@ def _run(
   except (
     Exception
   ) as e:  # each runner has its own, with the worker's in its text
-    said = _SAID.search(str(e))
-    if said is None:
+    reason = _SAID.search(str(e))
+    if reason is None:
       raise
-    raise errors.UserError(said[1].strip()) from e
+    raise errors.UserError(reason[1].strip()) from e
 
 
 def _write_index(

@@ -35,7 +35,7 @@ _CRC = np.dtype("<u4")
 
 @dataclasses.dataclass(frozen=True)
 class Note:
-  """A description of what a set was made from.
+  """A description of the sources of a set.
 
   Attributes:
     version: this package's version; others may number or name examples

@@ -50,7 +50,7 @@ class Builder(
   def subtypes_of(cls, split: str) -> list[str]:
     """Return the expected subtypes of a split, in the order of the list."""
     part = UNSEEN if split == UNSEEN else SEEN
-    return [name for name, (_, of) in cls.SUBTYPES.items() if of == part]
+    return [name for name, (_, owner) in cls.SUBTYPES.items() if owner == part]
 
   def absent(self) -> dict[str, list[str]]:
     """Return the subtypes that the prepared set has no picture of, by split."""

@@ -28,7 +28,7 @@ class Draws:
     self._name, self._severity, self._values = name, severity, values
 
   def array(self, name: str, *shape: int | None) -> np.ndarray:
-    """Return a given array as it is.
+    """Return a given array unchanged.
 
     Args:
       name: its name among the draws.
@@ -59,7 +59,7 @@ class Draws:
     return self.array(name, *shape).astype(np.float32)
 
   def agree(self, name: str, expected: Any) -> None:
-    """Check a number that the severity decides, where it is among the draws.
+    """Check a number that the severity decides, if it is among the draws.
 
     Raises:
       UserError: another number is given.

@@ -123,7 +123,7 @@ def edition_for(side_px: int) -> str:
 
 
 def edition_of(height: int, width: int) -> str:
-  """Return the edition of a picture where none is named.
+  """Return the edition of a picture if none is named.
 
   Of a square picture of exactly an edition's size it is that; else `any`.
 

@@ -44,7 +44,7 @@ def check(name: str, edition: str, needs: str) -> None:
 
 @functools.cache
 def _run(name: str, edition: str) -> None:
-  """Run all severities on noise beside black, and raise what is wrong."""
+  """Run all severities on noise next to black, and raise what is wrong."""
   plugin, variant = plugins.picture(name), spec.edition(edition)
   side = variant.size_px or _SIDE_PX
   picture = np.random.default_rng(0).integers(0, 256, (side, side, 3), np.uint8)

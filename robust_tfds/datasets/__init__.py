@@ -75,7 +75,7 @@ class Unknown(base.Builder, skip_registration=True):
 
 
 def class_or_unknown(name: str) -> type[base.Builder]:
-  """Return a set's builder class; `Unknown` for a set that is none of ours."""
+  """Return a set's builder class; `Unknown` for a set of others."""
   return builder_class(name) if name in names() else Unknown
 
 

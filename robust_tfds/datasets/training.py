@@ -1,4 +1,4 @@
-"""Official training data beside the benchmarks: a row each, split `train`.
+"""Official training data of the benchmarks: a row for each, split `train`.
 
 No benchmark has a split to train on. What its networks are trained on is a set of
 its own: the classes, features and files of the benchmark's source, its official list

@@ -1,4 +1,4 @@
-"""The one door for files that somebody else wrote.
+"""The one door for files that others wrote.
 
 Whatever a user, a download or another program left on disk is opened here: with
 limits (`limits`), with encodings that are named, without pickles, entities or

@@ -1,4 +1,4 @@
-"""How much a file may ask for before it is refused, and how to allow more.
+"""Limits on what a file may ask for before it is refused, and how to raise them.
 
 Every limit is a constant here, far above what the benchmarks hold. All of them
 are multiplied by the environment variable ROBUST_TFDS_LIMITS (1 where it is not

@@ -1,4 +1,4 @@
-"""A file inside an archive: where it lies, and which names it may have."""
+"""A file inside an archive: its place, and the names that are allowed."""
 
 import dataclasses
 import re
@@ -52,7 +52,7 @@ class Member:
 
   @property
   def where(self) -> str:
-    """What a message about it begins with."""
+    """The beginning of a message about it."""
     return f"{self.archive}: {self.name}"
 
 

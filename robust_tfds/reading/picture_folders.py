@@ -25,7 +25,7 @@ EXTENSIONS = frozenset(
 
 @dataclasses.dataclass
 class Walk:
-  """The files of some types below a folder, and what lies beside them.
+  """The files of some types below a folder, and counts of other files there.
 
   Attributes:
     root: the folder.
@@ -71,7 +71,7 @@ class Walk:
     folders = [(os.fspath(self.root), (os.fspath(paths.resolved(self.root)),))]
     while folders:
       folder, above = folders.pop()
-      beside = self.inside and len(above) == 1
+      at_root = self.inside and len(above) == 1
       below = []
       stems: dict[str, str] = {}
       for entry in self._entries(folder):
@@ -84,7 +84,7 @@ class Walk:
             self.loops.append(entry.path)
           else:
             below.append((entry.path, (*above, real)))
-        elif kind == "file" and beside:
+        elif kind == "file" and at_root:
           self.beside += 1
         elif kind == "file":
           stem, _ = os.path.splitext(entry.name)

@@ -197,7 +197,7 @@ def oddities(
   drop_alpha: bool = False,
   ignore_orientation: bool = False,
 ) -> list[str]:
-  """Say how a picture of somebody's folder is shown otherwise than it is stored.
+  """Say in what respects a picture is shown differently from how it is stored.
 
   The one rule of `folder:` and `corrupt_folder`. Decodes what has an alpha
   channel; of others reads the header alone.

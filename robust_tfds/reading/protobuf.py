@@ -76,7 +76,7 @@ def integers(packed: memoryview) -> Iterator[int]:
 
 
 def _integer(message: memoryview, place: int) -> tuple[int, int]:
-  """Read (a whole number, where it ends): seven bits a byte, the lowest first."""
+  """Read (a whole number, the place after it): seven bits a byte, lowest first."""
   number = 0
   for count, byte in enumerate(message[place : place + 10]):
     number |= (byte & 0x7F) << 7 * count

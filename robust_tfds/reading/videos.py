@@ -371,8 +371,8 @@ def _from_the_first_key(stream: Any) -> Iterator[Any]:
 def _lack_of_avi(video: Video, stream: Any, count: int) -> _Lack:
   promised = stream.frames
   # A RIFF file says its size less 8 at byte 4; chunks are of even sizes.
-  said = int.from_bytes(_start(video)[4:8], "little") + 8
-  is_cut = said > _size(video) + 1
+  stated = int.from_bytes(_start(video)[4:8], "little") + 8
+  is_cut = stated > _size(video) + 1
   entries = list(_from_the_first_key(stream))
   if entries and not is_cut:
     promised = min(promised, sum(e.size > _REPEATED for e in entries))

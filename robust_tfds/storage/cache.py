@@ -1,4 +1,4 @@
-"""The folder of what is kept on this machine between commands."""
+"""The folder of files that are kept on this machine between commands."""
 
 import os
 import pathlib

@@ -171,7 +171,7 @@ def is_file(path: str | os.PathLike) -> bool:
 
 @dataclasses.dataclass(frozen=True)
 class State:
-  """What tells one version of a file from another, without reading it.
+  """The size and times that tell one version of a file from another.
 
   Attributes:
     size: in bytes.
@@ -321,7 +321,7 @@ def local_copy(path: str | os.PathLike) -> Iterator[str]:
 
 @dataclasses.dataclass(frozen=True)
 class Entry:
-  """What lies in a folder of a bucket, with the names of `os.DirEntry`.
+  """An entry of a bucket's folder, with the names of `os.DirEntry`.
 
   Attributes:
     name: in the folder.

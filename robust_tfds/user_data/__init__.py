@@ -1,10 +1,11 @@
-"""Sets of anybody's own, by a text that says where they lie.
+"""Users' own sets, named by a text that says where they are.
 
   folder:/data/pets        a folder a class, pictures of any sizes
   imagenet_a               a natural set that is known by name: `natural_sets`
   tfds:oxford_iiit_pet     a TFDS set of labelled pictures; `tfds:my_module:Builder`
   videos:/data/clips       a folder a class, videos of any sizes and lengths
   coco:/data/mine.json     boxes, and perhaps masks, in COCO's format
+  masks:/data/mine         images/ and masks/: a class id a pixel
 
 A kind is the name before the colon and a file of this package, whose
 `builder_class(place, options)` says three things: the classes in label order, the
@@ -13,6 +14,7 @@ them. All else is what the benchmarks use. What such a builder says of its set i
 its `OWN`, an `OwnSet` (`robust_tfds/building/own_set.py`).
 """
 
+import dataclasses
 import importlib
 import os
 from typing import Any
@@ -29,6 +31,7 @@ KINDS = {
   "tfds": "tfds_set",
   "coco": "coco",
   "videos": "videos",
+  "masks": "masks",
 }
 # An option that not all kinds have -> the kinds.
 _OPTIONS = {
@@ -36,7 +39,10 @@ _OPTIONS = {
   "images": ("coco",),
   "drop_alpha": ("folder",),
   "labels": ("folder", "videos"),
-  "skip_errors": ("folder", "videos", "coco"),
+  "skip_errors": ("folder", "videos", "coco", "masks"),
+  "classes": ("masks",),
+  "ignore": ("masks",),
+  "target": ("tfds",),
 }
 NO_OPTIONS = Options()
 
@@ -50,8 +56,8 @@ def is_source(name: object) -> bool:
   (True, False)
   """
   if isinstance(name, str):
-    apart = bool({":", "/", os.sep} & set(name))
-    return apart or natural_sets.is_natural(name)
+    has_separator = bool({":", "/", os.sep} & set(name))
+    return has_separator or natural_sets.is_natural(name)
   return isinstance(name, tfds.core.DatasetBuilder)
 
 
@@ -70,7 +76,8 @@ def builder_class(
   """
   if isinstance(source, str) and natural_sets.is_natural(source):
     _check_options(source, options)
-    return _load("natural", source, options)
+    with_classes = dataclasses.replace(options, without_classes=False)
+    return _load("natural", source, with_classes)
   kind, place = _split(source) if isinstance(source, str) else ("tfds", source)
   _check_options(kind, options)
   made = _load(KINDS[kind], place, options)
@@ -98,11 +105,12 @@ def _split(source: str) -> tuple[str, str]:
 
 
 def _check_options(kind: str, options: Options) -> None:
-  for option, of in _OPTIONS.items():
+  for option, kinds in _OPTIONS.items():
     value = getattr(options, option)
-    if value and kind not in of:
+    unset = value is False or value in (None, "", ())  # 0 is an id
+    if not unset and kind not in kinds:
       raise errors.UserError(
-        f"{option}={value!r}: {kind}: has none, {':, '.join(of)}: has. Leave it"
+        f"{option}={value!r}: {kind}: has none, {':, '.join(kinds)}: has. Leave it"
         " out."
       )
   if options.split not in ("", "test") and kind != "tfds":

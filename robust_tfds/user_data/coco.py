@@ -163,16 +163,22 @@ class Coco(own_set.OwnSet):
     return objects.Source(
       file.name,
       image_id=image.id,
-      picture=_Picture(file, size=image.size),
+      picture=StatedPicture(file, size=image.size),
       annotation=_Annotation(box_objects, file.name, rows),
     )
 
 
 @dataclasses.dataclass(frozen=True)
-class _Picture(source.Picture):
-  """A picture whose annotations state its (height, width)."""
+class StatedPicture(source.Picture):
+  """A picture whose (height, width) is stated by its annotations.
+
+  Attributes:
+    size: the stated size.
+    stated: who states it, in words.
+  """
 
   size: tuple[int, int] = (0, 0)
+  stated: str = "its annotations state"
 
   def read(self) -> np.ndarray:
     """Read uint8 `[H, W, 3]`, as stored or upright, whichever has the size.
@@ -188,7 +194,7 @@ class _Picture(source.Picture):
         image, stored = pictures.upright(image, turn), stored[::-1]
       if self.size != stored:
         raise errors.UserError(
-          f"{where} is {_words(stored)}, its annotations state"
+          f"{where} is {_words(stored)}, {self.stated}"
           f" {_words(self.size)}. Replace it by the picture that was annotated."
         )
       return np.asarray(pictures.rgb(image, where))

@@ -168,6 +168,29 @@ def scenes(root: pathlib.Path, **change: Any) -> pathlib.Path:
   return root / "scenes.json"
 
 
+# Sizes of pictures with masks of three classes: red, green, blue.
+MASKED = {"a": (40, 61), "sub/b": (97, 33), "c": (40, 61)}
+
+
+def masks(root: pathlib.Path) -> pathlib.Path:
+  """Pictures of three colours in noise, and masks whose first row is ignored."""
+  for i, (name, (height, width)) in enumerate(MASKED.items()):
+    mask = _classes(height, width, i)
+    pixels = 60 + tiny_files.noise(height, width, i) // 8
+    pixels[np.arange(height)[:, None], np.arange(width), mask] += 120
+    mask[0] = 255
+    data = tiny_files.encoded(pixels, "PNG"), tiny_files.encoded(mask, "PNG")
+    tiny_files.put(root / "images", {f"{name}.png": data[0]})
+    tiny_files.put(root / "masks", {f"{name}.png": data[1]})
+  return root
+
+
+def _classes(height: int, width: int, seed: int) -> np.ndarray:
+  """uint8 `[H, W]`, 0 to 2, in blocks of 8 px."""
+  blocks = tiny_files.noise(-(-height // 8), -(-width // 8), seed)[..., 0] % 3
+  return np.kron(blocks, np.ones((8, 8), np.uint8))[:height, :width]
+
+
 def detect(picture: np.ndarray) -> dict[str, np.ndarray]:
   """A box and a mask of what is blue (class 0), and of what is red (class 1)."""
   levels = picture.astype(int)

@@ -96,6 +96,7 @@ _RESULT_LIST = {
   "bbox": Column(REAL, 2),
   "segmentation": Column(TEXT),
 }
+_SEGMENTED = {"areas": Column(WHOLE, 3, needed=True), "mask": Column(TEXT)}
 # Numbers that somebody else measured, a row each.
 _NUMBERS = {"value": Column(REAL, needed=True)}
 
@@ -134,7 +135,8 @@ def schema(
     if task == "frame_detection" and of_task is _DETECTED:
       of_task = {n: c for n, c in _DETECTED.items() if n != "image_id"}
   else:
-    of_task = {"frames": _FRAMES, "video": _VIDEO}.get(task, _PICTURES)
+    of_tasks = {"frames": _FRAMES, "video": _VIDEO, "segmentation": _SEGMENTED}
+    of_task = of_tasks.get(task, _PICTURES)
   return {**_EXAMPLE, **of_task}
 
 

@@ -127,8 +127,8 @@ class Entry:
   @property
   def weights(self) -> str:
     """The sha256 of the model's weights; empty if unknown."""
-    noted = self.model_facts.get("weights") or ""
-    return "" if noted == _NO_WEIGHTS else str(noted)
+    weights = self.model_facts.get("weights") or ""
+    return "" if weights == _NO_WEIGHTS else str(weights)
 
   @property
   def printed(self) -> bool:

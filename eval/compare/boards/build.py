@@ -110,8 +110,11 @@ def _board(
     _entry(one.entry, label, metric, names) for one, label in zip(group, labels)
   ]
   draws = {e.key: one.draws for e, one in zip(entries, group)}
+  of_papers = printed.entries(first.entry.data, first.baseline, names)
+  if first.side.task.whole_outputs:
+    of_papers = []  # no paper has a metric of one's own
   entries = _ranked(
-    [*entries, *printed.entries(first.entry.data, first.baseline, names)],
+    [*entries, *of_papers],
     draws,
     ranking,
   )
@@ -322,6 +325,6 @@ def _without_interval(entries: Sequence[Entry], facts: TaskFacts) -> list[str]:
         if reason.startswith("no interval"):
           labels.setdefault((metric.heading, reason), []).append(entry.label)
   return [
-    f"{heading} of {', '.join(of)}: {reason}."
-    for (heading, reason), of in labels.items()
+    f"{heading} of {', '.join(models)}: {reason}."
+    for (heading, reason), models in labels.items()
   ]

@@ -192,6 +192,8 @@ def add(board: Board, draws: Draws | None = None, name: str = "") -> Board:
     draws: key of an entry -> its numbers' draws, for intervals.
     name: name of the reference; empty: the first of `REFERENCES` with a line.
   """
+  if board.task not in AXES:  # nobody says what its two numbers would be
+    return board
   try:
     listed = numbers(board, reference(board, name), draws)
   except errors.UserError as e:
@@ -396,8 +398,8 @@ def _number(
   try:
     above = _above(axes, line, own, others)
   except errors.UserError:
-    apart = f"{note}; no interval: its two numbers were not drawn together"
-    return Number(value, note=apart)
+    reason = f"{note}; no interval: its two numbers were not drawn together"
+    return Number(value, note=reason)
   number = spread.number(above, METRIC.bounds, percentiles=bool(others))
   if number.interval is None:
     return Number(value, note=f"{note}; {number.note}")
@@ -455,10 +457,10 @@ def _draws(
   A video's clean accuracy A is only drawn in its gammas: gamma_a = 1 - A + M
   and gamma_r = M / A with one mean M, so A = (1 - gamma_a) / (1 - gamma_r).
   """
-  of = board_lib.number_at(draws, metric)
+  number = board_lib.number_at(draws, metric)
   gammas = [board_lib.number_at(draws, m) for m in ("gamma_a", "gamma_r")]
-  if of or metric != "clean_accuracy" or None in gammas:
-    return of
+  if number or metric != "clean_accuracy" or None in gammas:
+    return number
   return replicates.combine(
     lambda a, r: (1 - a) / (1 - r), *(g for g in gammas if g)
   )

@@ -114,10 +114,10 @@ def _entry_rows(board: Board, entry: Entry) -> list[list[Any]]:
 
 
 def _ends(number: Number) -> list[Any]:
-  beside = number.jackknife or (None, None)
+  jackknife = number.jackknife or (None, None)
   return [
     *(number.value, number.lo, number.hi),
-    *beside,
+    *jackknife,
     *(number.n, number.note),
   ]
 

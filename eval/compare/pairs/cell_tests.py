@@ -108,8 +108,8 @@ def _cells(numbers: Numbers) -> list[_Cell]:
   first, second = numbers.cells[:2]
   return [
     cell
-    for condition, of in first.items()
-    for metric, one in of.items()
+    for condition, metrics in first.items()
+    for metric, one in metrics.items()
     if metric in second[condition]
     for cell in _metric_cells(numbers, condition, metric)
   ]
@@ -192,11 +192,13 @@ def _exchanged(cells: Sequence[_Cell]) -> list[float]:
   """
   if not cells:
     return []
-  of = [cell.totals[0].groups.ids for cell in cells if cell.totals is not None]
-  ids = np.unique(np.concatenate(of))
+  group_ids = [
+    cell.totals[0].groups.ids for cell in cells if cell.totals is not None
+  ]
+  ids = np.unique(np.concatenate(group_ids))
   differences = np.zeros((len(ids), len(cells)))
   for i, cell in enumerate(cells):
-    differences[np.searchsorted(ids, of[i]), i] = cell.group_differences
+    differences[np.searchsorted(ids, group_ids[i]), i] = cell.group_differences
   exchanges = max(min(_MOST, _MOST_SIGNS // len(ids)), _LEAST)
   p = significance.exchange_p(differences, exchanges)
   of_intervals = [significance.interval_p(cell.difference) for cell in cells]

@@ -72,18 +72,18 @@ def read(sides: Sequence[Side], common: Sequence[Condition]) -> Numbers:
     n[condition] = len(np.unique(first["example_id"]))
   if any(len(g) for g in groups):
     draws = Draws.from_groups(np.concatenate(groups))
-    if all(of for side in totals for of in side.values()):
+    if all(sums for side in totals for sums in side.values()):
       return Numbers(
-        [spread.cell_replicates(of, draws) for of in totals],
+        [spread.cell_replicates(side, draws) for side in totals],
         totals,
         n,
         drawn=True,
         answers=[
-          {c: a.replicates(draws) for c, a in of.items()} for of in answers
+          {c: a.replicates(draws) for c, a in side.items()} for side in answers
         ],
       )
     cells = [_replicates(side, common, draws) for side in sides]
-    if all(of for side in cells for of in side.values()):
+    if all(metrics for side in cells for metrics in side.values()):
       return Numbers(cells, [{} for _ in sides], n, drawn=True)
   values = [_values(side, common) for side in sides]
   return Numbers(values, [{} for _ in sides], n, drawn=False)
@@ -113,7 +113,7 @@ class _Answered:
 
 
 def _answered(side: Side, columns: base.Columns) -> _Answered | None:
-  """Return the metrics of a cell's answers; None if it has no single ones."""
+  """Return the metrics of a cell's answers; None if no single answers are stored."""
   answers = reliability.answers(columns)
   if answers is None:
     return None
@@ -176,10 +176,10 @@ def _values(
   return out
 
 
-def _main(of_cell: Mapping[str, Replicates]) -> dict[str, Replicates]:
+def _main(cell: Mapping[str, Replicates]) -> dict[str, Replicates]:
   """Return the first metric, and those with the same last part: AP of boxes and
   masks.
   """
-  ends = {metric: metric.rpartition("/")[2] for metric in of_cell}
+  ends = {metric: metric.rpartition("/")[2] for metric in cell}
   first = next(iter(ends.values()), "")
-  return {m: number for m, number in of_cell.items() if ends[m] == first}
+  return {m: number for m, number in cell.items() if ends[m] == first}

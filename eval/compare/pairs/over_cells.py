@@ -104,8 +104,8 @@ def _training_gamma(first: Mapping, second: Mapping) -> list[Line]:
   2023).
   """
   ratios: list[Replicates] = []
-  for condition, of in first.items():
-    for metric, accuracy in of.items():
+  for condition, metrics in first.items():
+    for metric, accuracy in metrics.items():
       other = second[condition].get(metric)
       if metric.startswith(_CATEGORY) and other is not None:
         ratios.append(replicates.combine(_robustness, accuracy, other))

@@ -156,13 +156,13 @@ class Matcher:
     ignored = objects.crowd | _outside_range(objects.area, area)
     place = self._choose(ignored)
     hit = place >= 0
-    aside = np.append(ignored, False)[place]  # -1: no object
-    aside |= ~hit & _outside_range(self._area, area)[:, None]
+    ignored_hits = np.append(ignored, False)[place]  # -1: no object
+    ignored_hits |= ~hit & _outside_range(self._area, area)[:, None]
     return Matches(
       image=self._detected.image[order],
       label=self._detected.label[order],
-      right=(hit & ~aside)[order],
-      wrong=(~hit & ~aside)[order],
+      right=(hit & ~ignored_hits)[order],
+      wrong=(~hit & ~ignored_hits)[order],
       objects=np.stack([objects.image, objects.label])[:, ~ignored],
     )
 

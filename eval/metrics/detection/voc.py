@@ -111,8 +111,8 @@ def match(
   best, overlap = _best(objects, detected, border)
   order = np.lexsort((-scores, detected.label))
   best, near = best[order], (overlap >= _IOU)[order]
-  aside = near & np.append(difficult, False)[best]
-  right = near & ~aside
+  ignored = near & np.append(difficult, False)[best]
+  right = near & ~ignored
   hits = np.flatnonzero(right)
   # An object's hit of the highest score is right, the others are wrong.
   right[np.delete(hits, np.unique(best[hits], return_index=True)[1])] = False
@@ -121,7 +121,7 @@ def match(
     image=detected.image[order],
     label=detected.label[order],
     right=right[:, None],
-    wrong=(~right & ~aside)[:, None],
+    wrong=(~right & ~ignored)[:, None],
     objects=counted,
   )
 

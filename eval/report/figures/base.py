@@ -144,9 +144,9 @@ class PaperFigure(abc.ABC):
     out: list[tuple[PaperFigure, Request]] = [(self, request)]
     if not self.printed_sets:
       return out
-    beside = self.boards(request)
+    boards = self.boards(request)
     for board in request.boards:
-      if board.task in self.tasks and board not in beside:
+      if board.task in self.tasks and board not in boards:
         figure = dataclasses.replace(
           self,
           name=f"{self.name}_{board.key}",

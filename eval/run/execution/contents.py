@@ -1,4 +1,4 @@
-"""What a prepared set holds, as one hash of its files' bytes.
+"""The content of a prepared set, as one hash of its files' bytes.
 
 Hashing ImageNet's clean set takes some seconds; a file whose size and times of
 change are those of an earlier start of the run is not read again.
@@ -27,7 +27,7 @@ class _File(Record):
 
 
 class _Note(Record):
-  """What contents.json holds: path -> file, and a checksum of that."""
+  """The content of contents.json: path -> file, and a checksum of that."""
 
   files: dict[str, _File]
   checksum: str
@@ -37,7 +37,7 @@ class Contents:
   """Hashes of files, remembered in a run's workdir."""
 
   def __init__(self, note: epath.Path):
-    """Read what an earlier start noted; of a damaged note it says so.
+    """Read the hashes of an earlier start; a damaged note is reported and ignored.
 
     Args:
       note: file of the workdir; made by `save`.

@@ -1,4 +1,4 @@
-"""What every cell of a run depends on, as its fingerprint."""
+"""The fingerprint of a run's cell: a hash of everything that the cell depends on."""
 
 import dataclasses
 import json
@@ -74,7 +74,7 @@ def _cell(
 
 
 def _data_facts(plan: Plan, source: inputs.Source, content: str) -> DataFacts:
-  """Return the set that is read, and what is made of it."""
+  """Return facts of the set that is read, and of what is done to it."""
   facts = plan.task.config_facts()
   if shown := plan.data_crop:
     facts["settings"] = {**facts["settings"], cell_facts.SHOWN: shown}
@@ -111,7 +111,7 @@ def _model_facts(plan: Plan, label: str, model: LoadedModel) -> ModelFacts:
 
 
 def _adapter(plan: Plan, label: str) -> str:
-  """Return what runs a model: `jax`, `traced` or `host` (the foreign ones)."""
+  """Return what runs a model: `jax`, `traced` or `host` (the last two are external)."""
   model = plan.model(label)
   if not model.is_external:
     return "jax"

@@ -38,7 +38,14 @@ from jax.sharding import Mesh
 from eval.cells.cell import Cell
 from eval.cells.files import packed, predictions
 from eval.cells.files import parts as parts_lib
-from eval.pipeline import blocks, inputs, on_host, packing, worker
+from eval.pipeline import (
+  blocks,
+  inputs,
+  on_host,
+  packing,
+  whole_outputs,
+  worker,
+)
 from eval.run.execution import timing
 from eval.run.execution.progress import Progress
 from eval.run.model.load import LoadedModel
@@ -58,7 +65,7 @@ _TIMED = (1, 16, 256)
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Setup:
-  """What all cells of a run are made with.
+  """The objects that all cells of a run are made with.
 
   Attributes:
     task: what is kept of the outputs.
@@ -126,7 +133,7 @@ class _PlacedBatch:
 
 
 class Pass:
-  """One pass over what remains of a source, for some cells."""
+  """One pass over the rest of a source, for some cells."""
 
   def __init__(
     self,
@@ -166,7 +173,7 @@ class Pass:
     self._finished: Callable[[Sequence[Cell]], None] | None = None
 
   def run(self, finished: Callable[[Sequence[Cell]], None]) -> None:
-    """Write the parts of what is lacking.
+    """Write the parts that are missing.
 
     Args:
       finished: is told by a thread of cells of which all parts are there, where
@@ -316,10 +323,10 @@ class Pass:
     """Return the cells of a condition that lack a batch."""
     block, made = self._made
     if block != step.block:  # before anything of it is written
-      (those,) = (
+      (now,) = (
         cells for (a, b), cells in self._lacking if a <= step.block[0] < b
       )
-      made = {cell: self._parts.made(step.block, cell) for cell in those}
+      made = {cell: self._parts.made(step.block, cell) for cell in now}
       self._made = step.block, made
     return [
       cell
@@ -406,7 +413,7 @@ class Pass:
 
 @dataclasses.dataclass
 class _PendingPart:
-  """What came back of a block since a part was written.
+  """The outputs of a block that came back since a part was written.
 
   Attributes:
     block: its rows.
@@ -424,7 +431,7 @@ class _PendingPart:
 
 
 class _Fetch:
-  """What the fetching thread does, in the order in which batches were given."""
+  """The work of the fetching thread, in the order in which batches were given."""
 
   def __init__(
     self,
@@ -461,7 +468,7 @@ class _Fetch:
     self,
     cell: Cell,
     placed: _PlacedBatch,
-    outputs: packing.Outputs | on_host.Outputs,
+    outputs: packing.Outputs | on_host.Outputs | whole_outputs.Outputs,
   ) -> None:
     """Wait for the outputs of a batch and keep what the task says."""
     step, batch = placed.step, placed.batch
@@ -469,7 +476,8 @@ class _Fetch:
       fetched = outputs.fetch()
     self._stages.count_fetched()
     self._free.release()
-    _check_finite(cell, batch, fetched.pop("finite"))
+    if not self._task.whole_outputs:
+      _check_finite(cell, batch, fetched.pop("finite"))
     ids = [i for i, valid in zip(batch.example_id, batch.mask) if valid]
     kind = self._setup.loaded[cell.model].kind
     kind.check(f"{cell.model}, {cell.condition.config}", ids, fetched)

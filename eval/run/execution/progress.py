@@ -109,7 +109,7 @@ class Progress:
         bar.close()
 
   def less(self, images: int) -> None:
-    """Say that some of the work was done by an earlier start."""
+    """Subtract work that an earlier start has done."""
     self._work -= images
     self._showing.more(-images)
 
@@ -145,7 +145,7 @@ class Progress:
       self._line(what)
 
   def note(self, text: str) -> None:
-    """Print a line of its own."""
+    """Print a separate line."""
     if self._bar:
       self._bar.note(text)
     elif not self._quiet:

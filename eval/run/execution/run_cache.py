@@ -1,4 +1,4 @@
-"""What is kept between runs, and all that it depends on."""
+"""Compiled programs and traced steps that are kept between runs."""
 
 import functools
 import hashlib

@@ -1,4 +1,4 @@
-"""What a detector's boxes and classes are, held against the probe's annotations.
+"""Checks of a detector's boxes and classes against the probe's annotations.
 
 Other libraries give boxes as (x, y, width, height), as centres, rows first or as
 shares of the picture, and count classes otherwise: all of it can be scored, with an

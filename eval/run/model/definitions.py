@@ -272,7 +272,7 @@ def _words(checkpoint: match.Loaded) -> str:
 
 
 def _sides(entry: spec_lib.Model) -> dict[str, int]:
-  """Return the resize rule of a detector, where the config has one."""
+  """Return the resize rule of a detector, if the config has one."""
   sides = {"short_px": entry.short_px, "long_px": entry.long_px}
   return {name: side for name, side in sides.items() if side is not None}
 

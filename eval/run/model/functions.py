@@ -1,5 +1,6 @@
-"""Plain functions as models: what they are shown, and of how many classes they are."""
+"""Plain functions as models: the pictures they get, and the number of their classes."""
 
+import dataclasses
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -10,6 +11,7 @@ from eval.run.model import output_classes, train_mode
 from models import adapters
 from models.detection.spec import DetectorSpec
 from models.model import Model
+from models.segmentation.spec import SegmenterSpec
 from models.spec import Kind, ModelSpec, Spec
 from models.video.spec import VideoSpec
 from robust_tfds import errors, reading
@@ -24,6 +26,8 @@ _ADAPTERS = {
   "onnxruntime": ("onnx", "'model.onnx'"),
 }
 _SIDE_PX = 224  # ImageNet's crop
+# Kinds of models that are shown whole pictures, and their name.
+_OWN_SIZES = {"detection": "detector", "segmentation": "segmenter"}
 
 
 def model(
@@ -32,6 +36,7 @@ def model(
   counts: Sequence[int],
   *,
   is_asked: bool,
+  whole: bool = False,
   side_px: int | None = None,
   classes: Any = None,
   label: str = "",
@@ -42,6 +47,8 @@ def model(
     function: as `models.adapters.on_host` takes it.
     counts: of classes that the data set's models may have, the set's own first.
     is_asked: whether a classifier of pictures is asked which of them it has.
+    whole: its answers go to a metric of one's own: it is not asked, and shown
+      pictures as they are stored where `side_px` is None.
     side_px: of the square pictures that it is shown; None: 224.
     classes: what its outputs stand for, as a config says; None: the set's classes.
     label: its name; empty: the function's.
@@ -51,10 +58,18 @@ def model(
       classifier that fails, or answers with another shape; a detector's size.
   """
   _check_plain(function, kind)
-  if side_px and kind == "detection":
+  if side_px and kind in _OWN_SIZES:
     raise errors.UserError(
-      f"size={side_px}: a detector is shown pictures of their own sizes. Leave it"
-      " out."
+      f"size={side_px}: a {_OWN_SIZES[kind]} is shown pictures of their own sizes."
+      " Leave it out."
+    )
+  if whole:
+    spec = _spec(kind, counts[0], side_px or _SIDE_PX)
+    if isinstance(spec, Spec):
+      resize = spec.resize if side_px else "whole"
+      spec = dataclasses.replace(spec, outputs="any", resize=resize)
+    return adapters.get("on_host")(
+      function, spec, name=label or _name(function)
     )
   side_px = side_px or _SIDE_PX
   of_pictures = kind == "classification"
@@ -72,7 +87,12 @@ def _check_plain(function: Any, kind: Kind) -> None:
   package = train_mode.package_of(function, _ADAPTERS)
   if package:
     adapter, given = _ADAPTERS[package]
-    spec = {"detection": DetectorSpec, "video": VideoSpec}.get(kind, Spec)
+    specs = {
+      "detection": DetectorSpec,
+      "segmentation": SegmenterSpec,
+      "video": VideoSpec,
+    }
+    spec = specs.get(kind, Spec)
     training = getattr(function, "training", False) is True
     first = f" {train_mode.remedy(function)}" if training else ""
     raise errors.UserError(
@@ -80,7 +100,7 @@ def _check_plain(function: Any, kind: Kind) -> None:
       f" with uint8 pictures [B, H, W, 3] as a plain function is.{first} Say what"
       f" it expects: from robust_tfds import models;"
       f" models.adapters.get('{adapter}')({given},"
-      f" models.{spec.__name__}({'num_classes=' * (kind == 'detection')}...))."
+      f" models.{spec.__name__}({'num_classes=' * (kind in _OWN_SIZES)}...))."
     )
   if not callable(function):
     raise errors.UserError(
@@ -94,6 +114,8 @@ def _spec(kind: Kind, classes: int, side_px: int) -> ModelSpec:
   """Return the spec of a plain function: ImageNet's crop in proportion."""
   if kind == "detection":
     return DetectorSpec(num_classes=classes, short_px=0, label_space="custom")
+  if kind == "segmentation":
+    return SegmenterSpec(num_classes=classes, label_space="custom")
   of_kind = VideoSpec if kind == "video" else Spec
   return of_kind(
     num_classes=classes,
@@ -105,7 +127,7 @@ def _spec(kind: Kind, classes: int, side_px: int) -> ModelSpec:
 
 
 def _name(function: Callable[..., Any]) -> str:
-  """Return what tables call a function."""
+  """Return the name of a function in tables."""
   if inspect.isfunction(function) or inspect.ismethod(function):
     return function.__name__.strip("<>")
   return type(function).__name__
@@ -125,9 +147,9 @@ def _answered(
       f" {errors.user_fault(error)}"
     ) from error
   if len(shape) != 2 or (counts and shape[1] not in counts):
-    of = f" with {' or '.join(map(str, counts))} classes" if counts else ""
+    classes = f" with {' or '.join(map(str, counts))} classes" if counts else ""
     raise errors.UserError(
-      f"{_name(function)} answered with shape {shape}, expected [B, classes]{of};"
+      f"{_name(function)} answered with shape {shape}, expected [B, classes]{classes};"
       f" of other outputs say what they are: classes=. {errors.NOT_HERE}."
     )
   return int(shape[1])

@@ -54,7 +54,7 @@ def load_or_train(
 
 
 def _may_be_kept(recipe: Any) -> bool:
-  """Return whether one process trains, on data that only code draws."""
+  """Return whether one process trains, on data that is drawn by code alone."""
   name = recipe.dataset
   ours = name in datasets.names()
   kind = datasets.builder_class(name) if ours else object

@@ -2,8 +2,8 @@
 
 Bytes differ between devices and compilers, so numbers are compared: logits to
 1e-3 of their range; detections pair by pair, scores and corners to 1e-3 of the
-largest. One detection of a picture's 25 may be in one answer alone: it lay at a
-threshold.
+largest; of class ids one pixel in 1000 may differ. One detection of a picture's 25
+may be in one answer alone: it lay at a threshold.
 """
 
 from collections.abc import Mapping
@@ -23,7 +23,8 @@ def difference(
 
   Args:
     before: `logits` `[B, classes]`, or a detector's `boxes` `[B, N, 4]`, `scores`
-      `[B, N]`, `classes` `[B, N]`, `valid` `[B, N]`.
+      `[B, N]`, `classes` `[B, N]`, `valid` `[B, N]`; or a segmenter's `classes`
+      `[B, H, W]`.
     now: of the same inputs. Where it has fewer rows these alone are compared.
     tolerance: share of the range, or of the largest, that may lie between them.
   """
@@ -31,6 +32,11 @@ def difference(
     return f"it gave {', '.join(before)}, and now {', '.join(now)}"
   if "logits" in before:
     return _logit_difference(before["logits"], now["logits"], tolerance)
+  if "valid" not in before:
+    if before.keys() == {"classes"}:
+      return _class_difference(before["classes"], now["classes"])
+    differ = (_array_difference(before[k], now[k], tolerance) for k in before)
+    return next(filter(None, differ), "")
   pictures = zip(_pictures(before), _pictures(now))
   for number, (first, second) in enumerate(pictures, 1):
     words = _detection_difference(first, second, tolerance)
@@ -54,6 +60,28 @@ def _logit_difference(
     return ""
   share = f", {distance / scale:.2g} of their range" if scale else ""
   return f"its logits differ by up to {distance:.3g}{share}"
+
+
+def _array_difference(
+  before: np.ndarray, now: np.ndarray, tolerance: float
+) -> str:
+  """Return how arrays of any kind differ; NaN is like NaN."""
+  rows = min(len(before), len(now))
+  before, now = before[:rows], now[:rows]
+  if before.dtype.kind == "U" or before.shape != now.shape:
+    return (
+      "" if np.array_equal(before, now) else "it gave other texts or shapes"
+    )
+  nan = np.isnan(before.astype(np.float64)) & np.isnan(now.astype(np.float64))
+  one, two = (np.where(nan, 0, x).reshape(rows, -1) for x in (before, now))
+  words = _logit_difference(one, two, tolerance)
+  return words.replace("logits", "answers")
+
+
+def _class_difference(before: np.ndarray, now: np.ndarray) -> str:
+  rows = min(len(before), len(now))
+  share = float((before[:rows] != now[:rows]).mean())
+  return f"{share:.2%} of its pixels differ" if share > TOLERANCE else ""
 
 
 def _pictures(answer: Answers) -> list[dict[str, np.ndarray]]:
@@ -86,13 +114,13 @@ def _detection_difference(
 
 def _agreement(before: Answers, now: Answers, tolerance: float) -> np.ndarray:
   """Return which detections agree: bool `[len(before), len(now)]`."""
-  alike = before["classes"][:, None] == now["classes"][None]
+  agree = before["classes"][:, None] == now["classes"][None]
   for key, axes in (("boxes", (2,)), ("scores", ())):
     size = max(float(np.abs(d[key]).max(initial=0)) for d in (before, now))
     distances = np.abs(before[key][:, None] - now[key][None]).max(axes)
-    alike &= distances <= tolerance * size
+    agree &= distances <= tolerance * size
   if "masks" in before:
-    for i, k in zip(*np.nonzero(alike)):
+    for i, k in zip(*np.nonzero(agree)):
       distance = np.abs(before["masks"][i] - now["masks"][k]).mean()
-      alike[i, k] = distance <= tolerance
-  return alike
+      agree[i, k] = distance <= tolerance
+  return agree

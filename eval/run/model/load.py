@@ -16,6 +16,7 @@ from eval.pipeline import (
   predict,
   probabilities,
   relabel,
+  whole_outputs,
 )
 from eval.run import data as data_lib
 from eval.run.model import output_classes, own_models, probe, train_mode
@@ -27,6 +28,14 @@ from models.own import source as own_source
 from robust_tfds import errors, hosts
 
 _SIDE_PX = 224  # where neither the set nor the model has one size
+
+
+Predictor = (
+  predict.Predictor
+  | on_host.HostPredictor
+  | relabel.Predictor
+  | whole_outputs.Predictor
+)
 
 
 @dataclasses.dataclass
@@ -44,7 +53,7 @@ class LoadedModel:
     notes: what a run prints of its answers to the probe.
   """
 
-  predictor: predict.Predictor | on_host.HostPredictor | relabel.Predictor
+  predictor: Predictor
   spec: Any
   weights: str
   dtype: str
@@ -79,7 +88,10 @@ def load(
   notes: list[str] = []
   if plan.own(label):
     pictures = probe.batch(model, clean, _side_px(plan, model))
-    answers, random = probe.answers(label, model, variables, pictures)
+    asked: Any = (
+      whole_outputs.Whole(model) if plan.task.whole_outputs else model
+    )
+    answers, random = probe.answers(label, asked, variables, pictures)
     if random and not entry.allow_random:
       raise errors.UserError(_random(label, model))
     own = own_models.OwnModel(
@@ -93,6 +105,15 @@ def load(
       if outputs:
         answers = jax.device_get(outputs.relabelling(answers))
       notes = box_forms.check(label, answers, clean, names)
+  if plan.task.whole_outputs:
+    return LoadedModel(
+      whole_outputs.Predictor(label, model, variables),
+      model.spec,
+      weights,
+      entry.dtype or "float32",
+      own,
+      notes=notes,
+    )
   stated = getattr(model.spec, "outputs", "auto")  # detectors have none
   kind = probabilities.kind_of(label, stated, answers.get("logits"))
   predictor: predict.Predictor | on_host.HostPredictor | relabel.Predictor
@@ -139,7 +160,7 @@ def variables_of(
 
 
 def check_trained(plan: Plan, workdir: Workdir) -> None:
-  """Refuse the weights that a run would refuse of what it trained by itself.
+  """Refuse weights that a run would also refuse if it had trained them itself.
 
   Raises:
     UserError: they are of another recipe, or damaged.

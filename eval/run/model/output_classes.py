@@ -1,4 +1,4 @@
-"""`config.model.classes`: what a model's outputs stand for.
+"""`config.model.classes`: the meaning of a model's outputs.
 
 A file has a line an output, in the order of the outputs: the class's name as the
 data set has it, its wnid (words may follow: `n01440764 tench`), or `-` for none. A
@@ -37,7 +37,7 @@ OUTPUTS = 1000  # of a model of ImageNet
 
 @dataclasses.dataclass(frozen=True)
 class OutputClasses:
-  """What a file says.
+  """The content of a file of classes.
 
   Attributes:
     relabelling: which class each output is.
@@ -48,7 +48,7 @@ class OutputClasses:
   sha256: str
 
   def among_all(self) -> "OutputClasses":
-    """Return the same, where all outputs may be answers."""
+    """Return the same classes, but any output may be the answer."""
     among = self.relabelling.among_all()
     return dataclasses.replace(self, relabelling=among)
 
@@ -101,7 +101,7 @@ def published(kind: str) -> Sequence[Sequence[str]]:
 def from_published(
   names: Sequence[Sequence[str]], kind: str
 ) -> OutputClasses | None:
-  """Return what published outputs are in a set of some of their classes.
+  """Return which published outputs belong to a set of some of their classes.
 
   Args:
     names: of the set's classes: of ImageNet's wnids, or English names of one class
@@ -160,7 +160,7 @@ def from_training(
   *,
   numbered: bool = False,
 ) -> OutputClasses | None:
-  """Return what outputs are of a network whose training says its classes.
+  """Return the outputs of a network from the classes that its training names.
 
   Args:
     what: the network, in refusals.
@@ -381,7 +381,7 @@ def _small(name: str) -> str:
 
 
 def _digits(name: str) -> str:
-  """Return a number without its zeros in front; empty for what is none."""
+  """Return a whole number without leading zeros; '' if the text is not one."""
   return str(int(name)) if name.isdecimal() else ""
 
 

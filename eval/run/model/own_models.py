@@ -1,4 +1,4 @@
-"""A user's own model: whether it is the one whose cells a workdir holds.
+"""Whether a user's own model is the one that a workdir's cells were made with.
 
 The variables and the source are in every cell's fingerprint. The answers to the
 probe lie beside it, as bytes differ between devices:
@@ -32,7 +32,7 @@ from robust_tfds.storage import disk
 
 @dataclasses.dataclass(frozen=True)
 class OwnModel:
-  """What tells one model of a user's from another.
+  """The facts that tell one model of a user's from another.
 
   Attributes:
     name: `module:function`.
@@ -54,7 +54,7 @@ class OwnModel:
     return {**facts, "random": True} if self.random else facts
 
   def note(self) -> dict[str, Any]:
-    """Return what `own.json` says."""
+    """Return the content of `own.json`."""
     return {"name": self.name, "weights": self.weights, **self.facts()}
 
 
@@ -122,7 +122,7 @@ def continue_or_claim(
 
 
 def _is_noted(folder: epath.Path, model: OwnModel) -> bool:
-  """Return whether a folder's note is of this model as it is now."""
+  """Return whether a folder's note describes the model as it is now."""
   try:
     return not _changes(folder, model)
   except errors.UserError:  # there is none, or it is damaged
@@ -143,7 +143,7 @@ def _continue(
 
 
 def _changes(folder: epath.Path, model: OwnModel) -> list[str]:
-  """Return what of a model is not as it was, in words."""
+  """Return in words what has changed about a model."""
   for path in (_note(folder), _answers(folder)):
     if not path.exists():
       raise errors.UserError(
@@ -184,10 +184,15 @@ def _checked(
   """Return the stored answers, as far as `likeness` relies on them."""
   axes = {"logits": 2, "boxes": 3, "scores": 2, "classes": 2, "valid": 2}
   axes["masks"] = 4
-  whole = "logits" in answers or {"boxes", "scores", "classes", "valid"} <= {
-    *answers
-  }
-  if not whole or any(a.ndim != axes.get(k) for k, a in answers.items()):
+  maps = {*answers} == {"classes"}
+  if maps:  # a class for every pixel
+    axes["classes"] = 3
+  detected = {"boxes", "scores", "classes", "valid"} <= {*answers}
+  of_its_own = not axes.keys() & answers.keys()  # for a metric of one's own
+  whole = "logits" in answers or detected or maps or of_its_own
+  if not whole or any(
+    a.ndim != axes.get(k, a.ndim) for k, a in answers.items()
+  ):
     raise errors.UserError(
       f"{_answers(folder)}: no answers of a model. The file was changed by hand:"
       " bring it back, or use another --workdir."

@@ -1,4 +1,4 @@
-"""What a model answers to a fixed batch, before a run.
+"""A model's answers to a fixed batch, before a run.
 
 A user's own model may be in train mode, be random, or be another one than its spec
 says. So it is shown a few inputs, twice, in another order and one without the
@@ -56,12 +56,14 @@ def batch(model: Model, clean: inputs.Source, side_px: int) -> list[np.ndarray]:
     model: whose spec says the shape.
     side_px: of the pictures that the run shows, where it is not the set's own.
   """
-  if model.kind == "detection":
+  if model.kind in ("detection", "segmentation"):
     examples = clean.metadata(())
     pictures = [np.asarray(e["image"]) for _, e in zip(range(ROWS), examples)]
     return list(canvas.stack(pictures))
   shape = list(model.spec.batch_shape(ROWS, side_px))
   known = clean.shape[-3:-1]
+  if getattr(model.spec, "resize", "") == "whole":
+    known = np.asarray(clean.sample()[clean.pixels]).shape[-3:-1]
   if not model.spec.clip_frames and None not in known:
     shape[1:3] = known
   return [_pictures(tuple(shape))]
@@ -95,7 +97,8 @@ def answers(
     rows: from `batch`.
 
   Returns:
-    `logits` float32 `[B, classes]`, or a detector's arrays; and True where two
+    `logits` float32 `[B, classes]`, a detector's arrays, or a segmenter's
+    `classes` `[B, H, W]`; and True where two
     calls differ (see `likeness`), or would in two programs: a draw of
     `np.random` while a function is traced is a constant of the program.
 
@@ -129,7 +132,7 @@ def answers(
 
 
 def notes(answers: Answers) -> list[str]:
-  """Return what a run prints of a classifier that answers all pictures alike."""
+  """Return the notes about a classifier that gives all pictures the same answer."""
   if "logits" not in answers or np.ptp(answers["logits"], axis=0).any():
     return []
   return [
@@ -175,10 +178,10 @@ def _batch_dependence(
 def _twice(
   model: Model, variables: Any, rows: list[np.ndarray]
 ) -> tuple[_Traced | _Called, _Traced | _Called]:
-  """Return the model as it is asked, built twice where JAX builds it."""
+  """Return the model as it is called, built twice if JAX builds it."""
   if model.on_host:
-    asked = _Called(model, variables)
-    return asked, asked
+    called = _Called(model, variables)
+    return called, called
   one, two = _Traced(model, variables, rows), _Traced(model, variables, rows)
   return one, one if one.is_same_program(two) else two
 
@@ -244,8 +247,11 @@ class _Traced:
 
 
 def _named_arrays(answer: Any) -> dict[str, Any]:
-  """Return logits under their name; a detector's arrays have names."""
-  return dict(answer) if isinstance(answer, Mapping) else {"logits": answer}
+  """Return logits or class ids under a name; a detector's arrays have names."""
+  if isinstance(answer, Mapping):
+    return dict(answer)
+  whole = jnp.issubdtype(answer.dtype, jnp.integer)
+  return {"classes" if whole else "logits": answer}
 
 
 def _bytes(constant: Any) -> np.ndarray:
@@ -280,6 +286,8 @@ def _check_values(label: str, model: Model, answer: Answers) -> None:
   """Refuse numbers that no metric can use."""
   if "logits" in answer:
     return _check_finite(label, "logits", answer["logits"])
+  if "valid" not in answer:
+    return None  # class ids or a structure of its own, which a run checks
   valid = answer["valid"]
   for key in ("boxes", "scores", *(["masks"] if "masks" in answer else [])):
     _check_finite(label, key, answer[key][valid])

@@ -112,7 +112,7 @@ def _load(name: str, net: Any, checkpoint: sources.Located) -> None:
   try:
     net.load_state_dict(state)
   except RuntimeError as error:
-    said = " ".join(str(error).split())[:_SHOWN]
+    reason = " ".join(str(error).split())[:_SHOWN]
     raise errors.UserError(
-      f"{checkpoint.name}: these are no weights of {name}: {said}"
+      f"{checkpoint.name}: these are no weights of {name}: {reason}"
     ) from error

@@ -1,4 +1,4 @@
-"""What a run's model was trained on, as far as somebody says it.
+"""The training data of a run's model, as far as they are disclosed.
 
 The config says it (`trained_on`, `corruptions_seen` of a model's entry); of a model
 that the run trains its recipe does, of one that `robust-tfds train` made its
@@ -22,7 +22,7 @@ if typing.TYPE_CHECKING:
 
 
 def words(entry: Model) -> str | None:
-  """Return the training data in words; None where nobody says them.
+  """Return the training data in words; None if they are not disclosed.
 
   Also how a last layer was fitted, where the run does it.
   """
@@ -38,8 +38,8 @@ def words(entry: Model) -> str | None:
 def _network_data(entry: Model) -> str | None:
   disclosed = read_disclosure(entry)
   if disclosed:
-    said = disclosed.trained_on
-    return f"{said}; {entry.trained_on}" if entry.trained_on else said
+    words = disclosed.trained_on
+    return f"{words}; {entry.trained_on}" if entry.trained_on else words
   if entry.trained_on:
     return entry.trained_on
   if entry.train:
@@ -67,7 +67,7 @@ def read_disclosure(entry: Model) -> Disclosure | None:
 
 
 def as_trained(entry: Model) -> Model:
-  """Return a network behind the enhancements that it was trained behind: CLAHE.
+  """Return a network behind the enhancement that it was trained behind: CLAHE.
 
   Args:
     entry: of a network of the catalogue.
@@ -87,7 +87,7 @@ def as_trained(entry: Model) -> Model:
 
 
 def corruptions_seen(entry: Model) -> list[str] | None:
-  """Name of the conditions it was trained on; None where nobody says them.
+  """Return the conditions that it was trained on; None if they are not disclosed.
 
   Raises:
     UserError: a name that is no corruption or perturbation, or less than the
@@ -101,14 +101,14 @@ def corruptions_seen(entry: Model) -> list[str] | None:
     # Recipes of quickstarts flip and crop alone.
     return [] if entry.train and known is None else known
   names = stated.split(",") if isinstance(stated, str) else list(stated)
-  said = cell_facts.conditions_seen(names, what)
-  hidden = sorted(set(known or ()) - set(said))
+  seen = cell_facts.conditions_seen(names, what)
+  hidden = sorted(set(known or ()) - set(seen))
   if hidden:
     raise errors.UserError(
-      f"{what}: got {', '.join(said) or 'none'}, but disclosure.json of the"
+      f"{what}: got {', '.join(seen) or 'none'}, but disclosure.json of the"
       f" checkpoint names {', '.join(hidden)} too. Leave it out: the file says it."
     )
-  return said
+  return seen
 
 
 def severities_seen(entry: Model) -> list[int] | None:

@@ -1,4 +1,4 @@
-"""What predictions of another program are held against before they are scored.
+"""Checks of another program's predictions before they are scored.
 
 Nothing is of a benchmark by default: without `--dataset` they are plain means. For a
 set of ours everything known must fit (`eval/tasks/parts/example_checks.py`, as

@@ -1,4 +1,4 @@
-"""What to cite of a run, as BibTeX: this package, the benchmark, the models."""
+"""The citations of a run, as BibTeX: this package, the benchmark, the models."""
 
 import re
 from collections.abc import Iterable

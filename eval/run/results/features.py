@@ -1,4 +1,4 @@
-"""What layers of a run's models give: its data once more through its models.
+"""Features of a run's models: its data once more through the models' layers.
 
 The cells of a run hold predictions alone, and their fingerprints go without
 features; so these are made after the run, from its config, weights and data, by the
@@ -95,7 +95,7 @@ class _Captured:
     return jnp.concatenate(arrays, axis=1)
 
   def cut(self, features: np.ndarray) -> dict[str, np.ndarray]:
-    """Return each layer's part of what `apply` returns."""
+    """Split the result of `apply` into its layers."""
     ends = np.cumsum(self._widths)[:-1]
     return dict(zip(self._layers, np.split(features, ends, axis=1)))
 

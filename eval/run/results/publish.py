@@ -14,12 +14,14 @@ from jax.sharding import Mesh
 from eval.cells import provenance, table
 from eval.cells.cell import Cell
 from eval.cells.files.overlay import Overlay
+from eval.cells.number import Number
 from eval.cells.workdir import Workdir
 from eval.pipeline import blocks, inputs
 from eval.run.data import Data
 from eval.run.execution import timing
 from eval.run.model import training_data
 from eval.run.plan import Plan
+from eval.tables import numbers
 from eval.tables.context import CellKey, Context
 from eval.tasks import base
 from robust_tfds import devices, strings
@@ -28,10 +30,11 @@ from robust_tfds.storage import disk
 
 _OVERLAID = 2  # pictures with boxes
 _OVERLAID_LEVEL = 3  # of every corruption, besides clean
+_WORST_CONDITIONS = 3  # of which the worst examples are shown, besides clean
 
 
 class Outcome:
-  """What follows from the cells of a run, each seen once, in any order."""
+  """The results that follow from a run's cells, each added once, in any order."""
 
   def __init__(
     self,
@@ -40,7 +43,7 @@ class Outcome:
     data: Data,
     truth: Mapping[str, Any] | None,
   ):
-    """Read a first example, where there will be reports.
+    """Read a first example if there will be reports.
 
     Args:
       workdir: where the table and the reports go.
@@ -88,7 +91,7 @@ class Outcome:
     return scored.rows
 
   def report(self, folder: epath.Path) -> None:
-    """Write the reports of what was published, where the config says so.
+    """Write the reports of the published table, if the config asks for them.
 
     Args:
       folder: made where it is not there.
@@ -174,7 +177,7 @@ def _is_other_data(task: base.Task, scored: base.RunScores) -> bool:
 
 
 class _Pictures:
-  """What models saw and said of some examples.
+  """Some examples as the models saw them, with their answers.
 
   Pixels are those of the run: made by the same steps from the same keys, codec
   included, or read from the same prepared sets.
@@ -194,8 +197,11 @@ class _Pictures:
     self._columns: dict[str, base.Columns] = {}
     self._boxes: dict[Condition, dict[str, list[Overlay]]] = {}
     self._overlaid: dict[str, list[str]] = {}
+    self._maps: dict[Condition, dict[str, np.ndarray | None]] = {}
     # The least score of a box, and why.
     self._limit: tuple[float, str] | None = None
+    # Of the first model: the worst examples, and the cell's main number.
+    self._worst: dict[Condition, tuple[float, list[tuple[str, float]]]] = {}
 
   @functools.cached_property
   def shown_ids(self) -> Sequence[str]:
@@ -203,7 +209,8 @@ class _Pictures:
     task = self._plan.task
     if not self._plan.fly or task.per_model:
       return ()
-    return self._first_ids if task.has_overlays else [self._name]
+    several = task.has_overlays or task.has_maps
+    return self._first_ids if several else [self._name]
 
   def add(self, cell: Cell, columns: base.Columns) -> None:
     """Note what of a cell will be shown."""
@@ -214,7 +221,15 @@ class _Pictures:
     if len(self._plan.conditions) == 1:
       self._columns[cell.model] = columns
     first = next(iter(self._plan.models))
+    if cell.model == first and (worst := self._plan.task.worst(columns)):
+      number = self._plan.task.cell_rows(cell, columns)[0].value
+      self._worst[cell.condition] = number, worst
     drawn = cell.model == first and cell.level in (0, _OVERLAID_LEVEL)
+    if self._plan.task.has_maps and drawn:
+      self._maps[cell.condition] = {
+        name: self._plan.task.class_map(name, columns)
+        for name in self._first_ids
+      }
     if self._plan.task.has_overlays and drawn:
       truth = self._truth
       assert truth is not None  # tasks with overlays have one
@@ -222,7 +237,7 @@ class _Pictures:
         least, why = self._plan.task.overlay_limit(columns, truth)
         self._limit = least, f"{cell.model}: {why} ({cell.condition.config})"
       self._overlaid = self._plan.task.overlaid(columns, truth)
-      chosen = [name for of in self._overlaid.values() for name in of]
+      chosen = [name for names in self._overlaid.values() for name in names]
       self._boxes[cell.condition] = {
         name: self._plan.task.overlays(name, columns, truth, self._limit[0])
         for name in chosen or self._first_ids
@@ -235,6 +250,7 @@ class _Pictures:
       "predicted": self._predicted,
       "gallery": self._gallery(),
       "overlays": self._overlays(),
+      "maps": self._class_maps(),
       "overlay_note": "" if self._limit is None else self._limit[1],
     }
 
@@ -265,7 +281,7 @@ class _Pictures:
     clean = self._data.clean
     # On the fly the pictures come of one batch.
     count = min(_OVERLAID, clean.batch_size)
-    examples = clean.metadata((clean.pixels,))
+    examples = clean.metadata(clean.pictures)
     return [
       strings.text(e["example_id"]) for e in itertools.islice(examples, count)
     ]
@@ -301,11 +317,38 @@ class _Pictures:
     return [out[place] for place in range(len(rows))]
 
   def _gallery(self) -> dict[str, Any]:
-    """Return what the task picks to show of a run of one condition."""
+    """Return what the task picks to show of a run of one condition, or the worst
+    examples of clean data and of the worst conditions.
+    """
+    if self._worst:
+      return self._worst_examples()
     if not self._columns:
       return {}
     find = self._data.clean.find
     return self._plan.task.gallery(find, self._columns, self.class_names)
+
+  def _worst_examples(self) -> dict[str, Any]:
+    task, clean = self._plan.task, self._data.clean
+    main = task.facts.metric(task.facts.others[0].name)
+    order = sorted(
+      (c for c in self._worst if not c.clean),
+      key=lambda c: main.sign * self._worst[c][0],
+    )
+    chosen = [c for c in self._worst if c.clean] + order[:_WORST_CONDITIONS]
+    ids = {name for c in chosen for name, _ in self._worst[c][1]}
+    pictures = clean.find(ids)
+    out: dict[str, list[tuple[np.ndarray, str]]] = {}
+    for condition in chosen:
+      for name, value in self._worst[condition][1]:
+        pixels = pictures[name]
+        if self._plan.fly:
+          shown = task.sample(pixels, condition, name)
+          pixels = pixels if shown is None else shown
+        if pixels.ndim == 4:  # the middle frame of a video
+          pixels = pixels[len(pixels) // 2]
+        words = f"{name}: {numbers.text(main, Number(value))}"
+        out.setdefault(condition.config, []).append((pixels, words))
+    return out
 
   def _overlays(self) -> dict[str, Any]:
     """Return some pictures with the first model's detections."""
@@ -322,6 +365,23 @@ class _Pictures:
           for name, image in self._images(condition, list(boxes)).items()
         ]
     return out
+
+  def _class_maps(self) -> dict[str, list[tuple[np.ndarray, ...]]]:
+    """Return the first pictures with their masks and the first model's answers."""
+    if not self._maps:
+      return {}
+    truth = {
+      strings.text(row.example["example_id"]): row.example["mask"][..., 0]
+      for row in self._first_rows
+    }
+    return {
+      condition.config: [
+        (image, truth[name], answer)
+        for name, image in self._images(condition, list(answers)).items()
+        if (answer := answers[name]) is not None
+      ]
+      for condition, answers in self._maps.items()
+    }
 
   def _images(
     self, condition: Condition, ids: Sequence[str]
@@ -359,6 +419,7 @@ def _provenance(plan: Plan, clean: inputs.Source) -> list[str]:
     f"edition {setting.edition or 'none'}, codec"
     f" {setting.codec or 'as stored'}, {pixel_origin(plan)}, seed {setting.seed}",
     *plan.crop_lines,
+    *plan.task.pixel_words,
     *(
       f"{label} was trained on: {training_data.words(entry) or 'not stated'}"
       for label, entry in plan.models.items()

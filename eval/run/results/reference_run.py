@@ -1,4 +1,4 @@
-"""Predictions of another program beside a run of the same pictures: `--facts=RUN`.
+"""Predictions of another program, scored with the facts of a run: `--facts=RUN`.
 
 The facts of the data are the run's then, so that boards and pairs set both side by
 side. Conditions, ids and labels are held against the run's. That the other program
@@ -112,7 +112,7 @@ def joined(
 
 
 def _check_stated(predictions: base.Run, run_cell: Cell, source: str) -> None:
-  """Refuse a table that says itself that its pictures are others."""
+  """Refuse a table that itself says that its pictures are different."""
   draws = conditions.draws_in_words(run_cell.dataset, run_cell.seed)
   for fact, values in predictions.stated.items():
     of_run = str(getattr(run_cell.data, fact, None) or "")

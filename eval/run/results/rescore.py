@@ -1,4 +1,4 @@
-"""Scores predictions that are there: the table and reports from cells alone.
+"""Scores existing predictions: the table and reports from cells alone.
 
 Needs no accelerator, model or data. Predictions of other programs become the
 cells of a workdir first; from there on a run and a file are the same. The table
@@ -60,7 +60,7 @@ def _read(
   paths: Sequence[epath.Path],
   options: readers_base.Options,
 ) -> readers_base.Run:
-  """Return what is to be scored; of files held against what is said of them."""
+  """Return the cells to score; files are first checked against the options."""
   listed = ", ".join(map(str, paths))
   if options.facts and "facts" in reader.options:
     options, run = reference_run.named(options)

@@ -67,7 +67,9 @@ class Scored:
 
   def means(self) -> dict[str, Counted]:
     """Return `map_orig`, `map_pmk` and `drop`; nothing if there is no object."""
-    first, worst = (of.mean_precision(0) for of in self._precision())
+    first, worst = (
+      precision.mean_precision(0) for precision in self._precision()
+    )
     if np.isnan(first[0]) or np.isnan(worst[0]):
       return {}
     orig, pmk = (self.pictures.replicates(x) for x in (first, worst))
@@ -80,9 +82,9 @@ class Scored:
     out = self.means()
     if KINDS[self.kind]:
       return out
-    for metric, of in zip(("map_orig", "map_pmk"), self._precision()):
+    for metric, precision in zip(("map_orig", "map_pmk"), self._precision()):
       for label, n in self.classes.items():
-        values = of.precision[label, 0]
+        values = precision.precision[label, 0]
         if not np.isnan(values[0]):
           number = self.pictures.replicates(values)
           out[f"{metric}/class={label}"] = number, n
@@ -90,10 +92,10 @@ class Scored:
 
   def _precision(self) -> tuple[left_out.Numbers, left_out.Numbers]:
     """Return the numbers of the anchors, and of the worst frames."""
-    of = self.frames.precision
+    precision = self.frames.precision
     blocks = self.pictures.blocks
     chosen = self.selected
-    return of(chosen.keys(), blocks), of(chosen.values(), blocks)
+    return precision(chosen.keys(), blocks), precision(chosen.values(), blocks)
 
   def offsets(self) -> np.ndarray:
     """Return the offset of each set's worst frame: int64 `[A]`."""

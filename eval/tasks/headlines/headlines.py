@@ -229,7 +229,7 @@ class Headline:
 
   def _disjoint_number(self, ours: Numbers) -> Replicates:
     """Return the number from parts of the data that have different groups."""
-    keys = [(c, m) for c, of in ours.items() for m in of]
+    keys = [(c, m) for c, metrics in ours.items() for m in metrics]
 
     def formula(*arrays: np.ndarray) -> np.ndarray:
       cells: dict[Condition, dict[str, np.ndarray]] = {c: {} for c in ours}
@@ -272,7 +272,7 @@ def mean_over_names(
     names = dict.fromkeys(c.name for c in cells)
     of_names = [[c for c in cells if c.name == name] for name in names]
     return lambda ours, reference: np.mean(
-      [of_name(ours, reference, of) for of in of_names], axis=0
+      [of_name(ours, reference, each) for each in of_names], axis=0
     )
 
   return over
@@ -313,8 +313,8 @@ def _joined(cells: Reference) -> Arrays:
 def _each(cells: Reference, f: Callable[[Replicates], Any]) -> dict:
   """Apply a function to the replicates of cells; constants stay."""
   return {
-    c: {m: f(r) if isinstance(r, Replicates) else r for m, r in of.items()}
-    for c, of in cells.items()
+    c: {m: f(r) if isinstance(r, Replicates) else r for m, r in metrics.items()}
+    for c, metrics in cells.items()
   }
 
 
@@ -325,8 +325,8 @@ class ModelCells:
   Attributes:
     rows: condition -> the rows of its cell.
     numbers: condition -> metric -> replicates.
-    groups: condition -> the groups whose blocks its replicates leave out, for
-      cells whose numbers have no draws.
+    groups: condition -> the groups of its replicates, for cells whose numbers
+      were not drawn with the others'.
     inputs: condition -> other data of the cell that the task needs.
     baseline: the setting's baseline, see `base.Setting`.
     reference: the baseline's numbers; empty without one.
@@ -352,7 +352,8 @@ class ModelCells:
     self, condition: Condition, metric: str, level: int | None = None
   ) -> table.Row:
     """Return a cell's row at a level, or its first row of the metric."""
-    rows = [r for r in self.rows[condition] if r.metric == metric]
+    of_cell = self.rows[condition]  # a class has no row of its own
+    rows = [r for r in of_cell if r.metric == metric] or of_cell
     return next((r for r in rows if r.severity == level), rows[0])
 
   def over(self, headlines: Iterable[Headline]) -> list[table.Row]:
@@ -386,14 +387,14 @@ class ModelCells:
       return summary.row(name, metric, None, level=level, note=why)
     known = definitions.any_task_metric(metric)
     keeps = headline.normalised and self.is_baseline
-    of = spread.number(number, known.bounds, keeps_points=keeps)
+    shown = spread.number(number, known.bounds, keeps_points=keeps)
     if headline.difference:
-      of = spread.bounded_difference(
-        of, *(self.row_of(headline.cells[0], m) for m in headline.metrics)
+      shown = spread.bounded_difference(
+        shown, *(self.row_of(headline.cells[0], m) for m in headline.metrics)
       )
-    note = of.note if known.has_interval else ""
+    note = shown.note if known.has_interval else ""
     note = "; ".join(filter(None, (headline.note, note)))
-    n, ends = self._n(headline), (of.lo, of.hi)
+    n, ends = self._n(headline), (shown.lo, shown.hi)
     return summary.row(name, metric, value, ends, n, level=level, note=note)
 
   def number(self, headline: Headline) -> Replicates:
@@ -401,7 +402,7 @@ class ModelCells:
     groups.
     """
     number = headline.number(self.numbers, self.reference)
-    if number.draws is not None or not number.blocks or headline.disjoint_parts:
+    if not number.blocks or headline.disjoint_parts:
       return number
     groups = [self.groups[c] for c in headline.cells]
     first = groups[0]

@@ -36,7 +36,9 @@ def draws_of(
   Args:
     totals: the result of `Task.totals` for each cell of every model.
   """
-  groups = {id(t.groups): t.groups.ids for of in totals for t in of.values()}
+  groups = {
+    id(t.groups): t.groups.ids for metrics in totals for t in metrics.values()
+  }
   if not groups:
     return None
   return resampling.Draws.from_groups(np.concatenate(list(groups.values())))
@@ -49,7 +51,7 @@ def cell_replicates(totals: Totals, draws: resampling.Draws) -> Replicates:
     totals: the result of `Task.totals` for each cell of one model.
     draws: draws of the groups of all cells.
   """
-  keys = [(c, metric) for c, of in totals.items() for metric in of]
+  keys = [(c, metric) for c, metrics in totals.items() for metric in metrics]
   every = draws.total_means([totals[c][metric] for c, metric in keys])
   out: Replicates = {c: {} for c in totals}
   for (condition, metric), number in zip(keys, every):
@@ -87,9 +89,9 @@ def number(
     return dataclasses.replace(Number.from_floats(value), note=why)
   lo, hi = np.clip(replicates.interval(percentiles=percentiles), *bounds)
   t = np.clip(replicates.jackknife_interval(), *bounds).tolist()
-  beside = None if replicates.draws is None else (t[0], t[1])
+  jackknife = None if replicates.draws is None else (t[0], t[1])
   return dataclasses.replace(
-    Number.from_floats(value, lo, hi), jackknife=beside
+    Number.from_floats(value, lo, hi), jackknife=jackknife
   )
 
 

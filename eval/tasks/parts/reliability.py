@@ -128,9 +128,9 @@ def mean_row(
     why = _NO_CHANCE.format(count=f"{count:,}")
     return cell.row(metric, np.nan, note=why)
   mean = resampling.Draws.from_groups(groups).left_out(values, groups)
-  of = spread_lib.number(mean, definitions.metric("", metric).bounds)
-  ends, n = (of.lo, of.hi), len(values)
-  return cell.row(metric, float(mean.value), ends, n, note=of.note)
+  shown = spread_lib.number(mean, definitions.metric("", metric).bounds)
+  ends, n = (shown.lo, shown.hi), len(values)
+  return cell.row(metric, float(mean.value), ends, n, note=shown.note)
 
 
 def numbers(

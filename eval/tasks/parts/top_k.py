@@ -132,7 +132,7 @@ def rate_rows(
     groups: `[N]`, the group of each example; groups are drawn whole.
   """
   listed = rates_lib.shares(
-    [resampling.Totals.from_values(of, groups) for of in rates.values()]
+    [resampling.Totals.from_values(values, groups) for values in rates.values()]
   )
   return [
     spread.rate_row(cell, metric, rate, len(groups))

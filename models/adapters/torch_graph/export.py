@@ -188,8 +188,8 @@ def _translated(
       # Operators that cannot be translated are decomposed, if torch knows how.
       failed = _FAILED.findall(str(error))
       plain = [name.replace("._", ".") for name in failed]
-      alike = [o for o in simpler if str(o).replace("._", ".") in plain]
-      parts = {operator: simpler.pop(operator) for operator in alike}
+      same = [o for o in simpler if str(o).replace("._", ".") in plain]
+      parts = {operator: simpler.pop(operator) for operator in same}
       if not parts:
         raise _translation_error(error, failed) from error
       with _quiet():

@@ -67,7 +67,7 @@ def _check_mode(net: torch.nn.Module) -> None:
 
 
 def unwrapped(net: Any) -> Any:
-  """Return the module inside a compiled one; any other module as it is."""
+  """Return the module inside a compiled one; other modules unchanged."""
   import torch
 
   if isinstance(net, torch._dynamo.OptimizedModule):

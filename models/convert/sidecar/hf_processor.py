@@ -83,23 +83,23 @@ def fields(facts: Mapping[str, Any], origin: str) -> dict[str, Any]:
       expressed by our specs; the message names the field.
   """
   kind = _kind(facts, origin)
-  said = {**_COMMON, **_DEFAULTS[kind]}
-  said |= {name: value for name, value in facts.items() if value is not None}
-  if not said["do_resize"]:
+  stated = {**_COMMON, **_DEFAULTS[kind]}
+  stated |= {name: value for name, value in facts.items() if value is not None}
+  if not stated["do_resize"]:
     raise values.expression_error(
       origin, "do_resize", False, "pictures to be resized"
     )
-  resample = said["resample"]
+  resample = stated["resample"]
   if not isinstance(resample, int) or resample not in _RESAMPLES:
     raise values.expression_error(
       origin, "resample", resample, "2 (bilinear) or 3 (bicubic)"
     )
-  flips = bool(said.get("do_flip_channel_order"))
+  flips = bool(stated.get("do_flip_channel_order"))
   return {
-    **_geometry(said, kind, origin),
+    **_geometry(stated, kind, origin),
     "interpolation": _RESAMPLES[resample],
     "channel_order": "bgr" if flips else "rgb",
-    **_numbers(said, origin),
+    **_numbers(stated, origin),
   }
 
 

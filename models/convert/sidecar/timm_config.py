@@ -33,12 +33,12 @@ def fields(facts: Mapping[str, Any], origin: str) -> dict[str, Any]:
     UserError: a value is not of the kind that timm writes, or a rule cannot be
       expressed by our specs; the message names the field.
   """
-  said = {name: value for name, value in facts.items() if value is not None}
-  side = _side(said.get("input_size", _SIZE), origin)
+  stated = {name: value for name, value in facts.items() if value is not None}
+  side = _side(stated.get("input_size", _SIZE), origin)
   share = values.number(
-    said.get("crop_pct") or _CROP_PCT, "crop_pct", origin, least=0.01, most=1
+    stated.get("crop_pct") or _CROP_PCT, "crop_pct", origin, least=0.01, most=1
   )
-  mode = said.get("crop_mode") or _CENTRE
+  mode = stated.get("crop_mode") or _CENTRE
   if mode not in (_SQUASH, _CENTRE):
     raise values.expression_error(
       origin, "crop_mode", mode, "center or squash: no rule here adds borders"
@@ -48,17 +48,17 @@ def fields(facts: Mapping[str, Any], origin: str) -> dict[str, Any]:
     "resize": "squash" if mode == _SQUASH else "short_side",
     "resize_px": math.floor(side / share),
     "interpolation": values.interpolation(
-      said.get("interpolation") or "bicubic", origin
+      stated.get("interpolation") or "bicubic", origin
     ),
     "channel_order": "rgb",
     "scale": 1 / 255,
-    "mean": values.triple(said.get("mean") or _MEAN, "mean", origin),
-    "std": values.triple(said.get("std") or _STD, "std", origin),
+    "mean": values.triple(stated.get("mean") or _MEAN, "mean", origin),
+    "std": values.triple(stated.get("std") or _STD, "std", origin),
   }
-  classes = said.get("num_classes")
+  classes = stated.get("num_classes")
   if classes:
     out["num_classes"] = values.whole_number(classes, "num_classes", origin)
-    if classes == 1000 and str(said.get("tag", "")).endswith("in1k"):
+    if classes == 1000 and str(stated.get("tag", "")).endswith("in1k"):
       out["label_space"] = "imagenet1k"
   return out
 

@@ -13,7 +13,7 @@ _INTERPOLATIONS = ("bilinear", "bicubic")
 def expression_error(
   origin: str, field: str, got: Any, expected: str
 ) -> errors.UserError:
-  """Return the error for a value that no spec of ours can express.
+  """Return the error for a value that our specs cannot express.
 
   Args:
     origin: the file.

@@ -69,21 +69,21 @@ class Located:
     Raises:
       UserError: a file beside it is no JSON object.
     """
-    told = sidecar.declared(self.path, alone=self.alone)
-    if told.fields or told.doubt:
-      return told
+    declared = sidecar.declared(self.path, alone=self.alone)
+    if declared.fields or declared.doubt:
+      return declared
     row = known.named(self.name)
     if row is None:
       row = known.find_file(self.path)
     elif not self.verified and not known.is_of(row, self.path):
-      return told  # of another version of the package
+      return declared  # of another version of the package
     if row is not None:
       facts = {network.MODELS: row.models}
       return Declared(row.spec_fields, row.name, network=facts)
     named = network.timm_facts(self.name)
-    if named and not told.network:
+    if named and not declared.network:
       return Declared(origin=self.name, network=named)
-    return told
+    return declared
 
 
 def locate(checkpoint: str | os.PathLike[str] | Located) -> Located:

@@ -111,10 +111,10 @@ class Config(settings.Group):
     """
     for part in self.split.split("+"):
       name = part.partition("[")[0].strip()
-      of = re.split("[/:]", self.source.removeprefix("tfds:"))[0]
-      if name.startswith("test") or JUDGED.get(of) == name:
+      source = re.split("[/:]", self.source.removeprefix("tfds:"))[0]
+      if name.startswith("test") or JUDGED.get(source) == name:
         raise errors.UserError(
-          f"config.data.split: got {self.split!r}: {of}'s {name} is what models"
+          f"config.data.split: got {self.split!r}: {source}'s {name} is what models"
           " are judged on. Train on another split."
         )
     if self.source.startswith("folder:"):

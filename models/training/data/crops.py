@@ -43,7 +43,7 @@ def is_random(rule: str) -> bool:
 
 
 def shape(rule: str) -> tuple[int | None, int | None, int]:
-  """Return the shape of the pictures that a rule makes; None where it varies.
+  """Return the shape of the pictures that a rule makes; None if it varies.
 
   Raises:
     UserError: the rule is unknown, or its crop is larger than the resized

@@ -1,4 +1,4 @@
-"""What a training shows of itself, while it runs and at the end.
+"""The monitoring of a training, while it runs and at the end.
 
 report       report.html: the curves, the first pictures, the disclosure
 sheet        the first examples, as they were read and as the network saw them

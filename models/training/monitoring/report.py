@@ -84,18 +84,18 @@ class Report:
     prepared = self._prepared
     if self._sheet is None:
       self._sheet = sheet.lines(prepared)
-    said = prepared.disclosure(self._steps, "")
+    disclosure = prepared.disclosure(self._steps, "")
     validated = any(f"{_VALIDATION}loss" in line for line in lines)
     return _TEMPLATES.page(
       "training.html",
       "",
       sheets=("pictures.css", "training.css"),
-      title=f"{prepared.model.name}, {said.recipe['name']} on {said.data}",
+      title=f"{prepared.model.name}, {disclosure.recipe['name']} on {disclosure.data}",
       sentences=list(sentences(lines, self._steps)),
       charts=drawn(lines),
       legend=" Dashed: on validation data." * validated,
       lines=self._sheet,
-      disclosure=_disclosed(said),
+      disclosure=_disclosed(disclosure),
       config=_flat(prepared.config.model_dump(exclude_unset=True)),
       files={f: w for f, w in _FILES.items() if (self._workdir / f).exists()},
     )

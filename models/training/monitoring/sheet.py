@@ -28,7 +28,9 @@ def lines(prepared: Prepared) -> list[pictures.Line]:
     return [pictures.Line("", "", [*_boxed(boxed, ids, classes)])]
   words = [str(classes[i]) for i in rows["label"]]
   return [
-    line for name, of in listed.items() for line in _lines(name, of, words)
+    line
+    for name, items in listed.items()
+    for line in _lines(name, items, words)
   ]
 
 

@@ -198,10 +198,10 @@ class Checkpoints:
       OSError,
       ValueError,
     ) as e:  # TensorStore's of a full disk is no OSError
-      said = _short(e)
+      reason = _short(e)
       room = " Make room there;" if re.search(_FULL, str(e)) else ""
       raise errors.UserError(
-        f"{self._folder}: a checkpoint could not be written: {said}.{room} The same"
+        f"{self._folder}: a checkpoint could not be written: {reason}.{room} The same"
         " command goes on from the last one that is whole.".replace(
           "; The", "; the"
         )

@@ -109,9 +109,9 @@ def _lines(file: epath.Path) -> list[dict[str, Any]]:
       for _, row in reading.csv_file(file, [_STEP])
     ]
   except ValueError as e:
-    said = str(e).removeprefix(f"{file}: ").rstrip(".")
+    reason = str(e).removeprefix(f"{file}: ").rstrip(".")
     raise errors.UserError(
-      f"{file}: these are not the numbers of a training: {said}. Remove the file:"
+      f"{file}: these are not the numbers of a training: {reason}. Remove the file:"
       " the same command then goes on, without its earlier lines."
     ) from e
 

@@ -112,8 +112,8 @@ def render(
   height, width = content.shape[1:3]
   with jax.default_matmul_precision("float32"):
     features, valid = _walked(network.encoder, content, size)
-    wanted = restyled(features, network.encoder(style), valid)
-    mixed = alpha * wanted + (1 - alpha) * features
+    styled = restyled(features, network.encoder(style), valid)
+    mixed = alpha * styled + (1 - alpha) * features
     # The side is 8 ceil(n / 8) px.
     decoded, _ = _walked(network.decoder, mixed, valid)
     return decoded[:, :height, :width]

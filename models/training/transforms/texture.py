@@ -35,8 +35,8 @@ def render(
   """
   features = _encoded(content)
   valid = None if size is None else size + (_SIDE - 1)
-  wanted = adain.restyled(features, _encoded(style), valid)
-  return _decoded(alpha * wanted + (1 - alpha) * features)
+  styled = adain.restyled(features, _encoded(style), valid)
+  return _decoded(alpha * styled + (1 - alpha) * features)
 
 
 def textures(count: int, side: int, seed: int = 0) -> np.ndarray:

@@ -90,7 +90,7 @@ def sources(
       manual_dir, f"{kind}/{part}", packed, instructions=instructions
     )
 
-  pictures = _pictures(find(_IMAGES), f"{_IMAGES}/{part}")
+  pictures = pictures_of(find(_IMAGES), f"{_IMAGES}/{part}")
   truth = _annotations(find(_TRUTH))
   for stem in truth.keys() - pictures.keys():
     raise FileNotFoundError(
@@ -113,7 +113,13 @@ def sequence(example_id: str) -> str | None:
   return f"{match['city']}_{match['sequence']}" if match else None
 
 
-def _pictures(files: Mapping[str, source.File], folder: str) -> Pictures:
+def pictures_of(files: Mapping[str, source.File], folder: str) -> Pictures:
+  """Return the pictures of a folder by <city>/<city>_<sequence>_<frame>.
+
+  Raises:
+    FileNotFoundError: there are none.
+    UserError: a picture with an unexpected name.
+  """
   pictures: Pictures = {}
   for name, file in files.items():
     match = _PICTURE.fullmatch(name)

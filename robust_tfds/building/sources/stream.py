@@ -1,4 +1,4 @@
-"""How a video's codec stored its frames: types and rate, read by PyAV.
+"""The coding of a video's frames, read by PyAV: frame types and rate.
 
 Shankar et al. 2019, Appendices H and I: accuracy by the type of the anchor (I:
 stored whole, P: predicted, B: predicted from both sides) and by frame rate.

@@ -141,7 +141,7 @@ def sources(
       instructions=instructions,
       marker=part.ids,
     )
-    names = _ids(files[part.ids].data(), part)
+    names = listed(files[part.ids].data(), part)
     out += [_source(name, files, part) for name in names]
   return out
 
@@ -193,15 +193,20 @@ def _check_size(
   texts = [root.findtext(f"size/{side}") for side in ("height", "width")]
   if size is None or None in texts:
     return
-  said = tuple(_number(text, f"{where}: size") for text in texts)
-  if any(said) and said != tuple(size):
+  stated = tuple(_number(text, f"{where}: size") for text in texts)
+  if any(stated) and stated != tuple(size):
     raise errors.UserError(
-      f"{where}: size: {said[1]} x {said[0]} px, the picture has {size[1]} x"
+      f"{where}: size: {stated[1]} x {stated[0]} px, the picture has {size[1]} x"
       f" {size[0]}; boxes are in px of the original. Unpack the archive again."
     )
 
 
-def _ids(data: bytes, part: Part) -> list[str]:
+def listed(data: bytes, part: Part) -> list[str]:
+  """Return the ids of a list, sorted.
+
+  Raises:
+    UserError: an id of another form, one twice, or none.
+  """
   names = reading.decode(data, part.ids).split()
   for name in names:
     if not part.form.fullmatch(name):

@@ -40,15 +40,15 @@ def coverage(
     # Down a column's side first: both tests are of the error before the step.
     across = 2 * error >= -columns
     last = across & (at[1] == end[1])
-    beside = at + jnp.array([1, 0]) * sign
+    neighbour = at + jnp.array([1, 0]) * sign
     near = across & ~last & (error + rows < length)
-    covered = put(covered, beside, error + rows, going & near)
+    covered = put(covered, neighbour, error + rows, going & near)
     going = going & ~last
     down = 2 * error <= rows
     ends = down & (at[0] == end[0])
-    beside = at + jnp.array([0, 1]) * sign
+    neighbour = at + jnp.array([0, 1]) * sign
     near = down & ~ends & (columns - error < length)
-    covered = put(covered, beside, columns - error, going & near)
+    covered = put(covered, neighbour, columns - error, going & near)
     going = going & ~ends
     moves = jnp.stack([down, across])
     change = jnp.where(down, columns, 0) - jnp.where(across, rows, 0)

@@ -189,7 +189,7 @@ class Encoded(source.Part):
 
   @property
   def where(self) -> str:
-    """What a message about the frame begins with."""
+    """The beginning of a message about the frame."""
     return f"{digits.example_id(self.row)}, frame {self.offset:+}"
 
   def data(self) -> bytes:

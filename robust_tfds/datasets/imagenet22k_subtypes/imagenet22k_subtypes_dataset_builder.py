@@ -68,7 +68,10 @@ Wnids that are not there are listed when the set is built, and in its metadata.
           f"{root}: no picture of a subtype of split {split}."
           f"\n{self.MANUAL_DOWNLOAD_INSTRUCTIONS}"
         )
-    return {s: self._listed_sources(s, of) for s, of in by_wnid.items()}
+    return {
+      s: self._listed_sources(s, files_of_wnid)
+      for s, files_of_wnid in by_wnid.items()
+    }
 
   def _listed_sources(
     self, split: str, by_wnid: Mapping[str, list[source.File]]

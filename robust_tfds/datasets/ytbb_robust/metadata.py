@@ -66,7 +66,7 @@ Without {_PAIRS} only the config `all` can be built. Optional: YouTube-BB's
 
 
 class Annotation(TypedDict):
-  """What the reviewers ticked of an anchor or a pair."""
+  """The labels that reviewers ticked for an anchor or a pair."""
 
   key: str
   labels: list[int]

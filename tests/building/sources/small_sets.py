@@ -6,6 +6,7 @@ import pathlib
 from collections.abc import Callable
 
 import numpy as np
+from PIL import Image
 
 from robust_tfds import datasets, movies
 from tests import tiny_files
@@ -123,17 +124,60 @@ def ssv2(root: pathlib.Path) -> pathlib.Path:
   return root
 
 
+def cityscapes_seg(root: pathlib.Path) -> pathlib.Path:
+  """Two pictures of two cities; ids of all kinds, and the licence plate."""
+  for city, seed in (("frankfurt", 0), ("lindau", 1)):
+    stem = f"val/{city}/{city}_000000_00000{seed}"
+    ids = tiny_files.noise(40, 72, seed)[..., 0] % 34
+    ids[0] = 255
+    picture = tiny_files.encoded(tiny_files.noise(40, 72, seed))
+    _put(root / f"leftImg8bit/{stem}_leftImg8bit.png", picture)
+    mask = tiny_files.encoded(ids)
+    _put(root / f"gtFine/{stem}_gtFine_labelIds.png", mask)
+    _put(root / f"gtFine/{stem}_gtFine_instanceIds.png", mask)
+  return root
+
+
+def ade20k(root: pathlib.Path) -> pathlib.Path:
+  """Two pictures of two sizes, with ids 0 to 150."""
+  for i, (height, width) in enumerate(((40, 64), (64, 48))):
+    stem, place = f"ADE_val_0000000{i + 1}", root / "ADEChallengeData2016"
+    ids = tiny_files.noise(height, width, i)[..., 0] % 151
+    picture = tiny_files.encoded(tiny_files.noise(height, width, i), "JPEG")
+    _put(place / f"images/validation/{stem}.jpg", picture)
+    _put(place / f"annotations/validation/{stem}.png", tiny_files.encoded(ids))
+  return root
+
+
+def voc_seg(root: pathlib.Path) -> pathlib.Path:
+  """Two pictures; masks with a palette, and borders."""
+  place, names = root / "VOCdevkit/VOC2012", ("2007_000033", "2011_003256")
+  _put(place / "ImageSets/Segmentation/val.txt", "\n".join(names) + "\n")
+  for i, name in enumerate(names):
+    ids = tiny_files.noise(45, 60, i)[..., 0] % 21
+    ids[:, 0] = 255
+    mask = Image.fromarray(ids, "P")
+    mask.putpalette(list(range(256)) * 3)
+    picture = tiny_files.encoded(tiny_files.noise(45, 60, i), "JPEG")
+    _put(place / f"JPEGImages/{name}.jpg", picture)
+    _put(place / f"SegmentationClass/{name}.png", tiny_files.encoded(mask))
+  return root
+
+
 # Every data set with corruptions -> its sources below a folder.
 MAKERS: dict[str, Callable[[pathlib.Path], pathlib.Path | None]] = {
+  "ade20k_c": ade20k,
   "cifar100_c": cifar100,
   "cifar100_p": cifar100,
   "cifar10_c": cifar10,
   "cifar10_p": cifar10,
   "cityscapes_c": dummy_data("cityscapes_c"),
+  "cityscapes_seg_c": cityscapes_seg,
   "coco_c": dummy_data("coco_c"),
   "digits_c": embedded,
   "digits_detection_c": embedded,
   "digits_p": embedded,
+  "digits_segmentation_c": embedded,
   "digits_video_p": embedded,
   "hmdb51_p": hmdb51,
   "imagenet64_c": dummy_data("imagenet_c"),
@@ -148,6 +192,7 @@ MAKERS: dict[str, Callable[[pathlib.Path], pathlib.Path | None]] = {
   "tiny_imagenet_c": tiny_imagenet,
   "tiny_imagenet_p": tiny_imagenet,
   "ucf101_p": ucf101,
+  "voc_seg_c": voc_seg,
 }
 
 

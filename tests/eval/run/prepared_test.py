@@ -34,6 +34,7 @@ _TASKS = {
   "sequences": "sequences",
   "videos": "video",
 }
+_KINDS = {"objects": "detection", "masks": "segmentation"}
 # Noise: the pixels depend on every part of an example's key.
 _CONFIGS = {
   "pictures": "gaussian_noise_3",
@@ -65,7 +66,7 @@ def _task(
 ) -> base.Task:
   builder = datasets.builder_class(name)
   family = builder.FAMILY
-  task = "detection" if builder.KIND == "objects" else _TASKS[family.kind]
+  task = _KINDS.get(builder.KIND) or _TASKS[family.kind]
   codec = codec or _LOSSLESS[family.kind]
   setting = base.Setting(
     dataset=name,
@@ -163,8 +164,12 @@ class PreparedTest(parameterized.TestCase):
       row = loaded[example_id]
       self.assertEqual(batch.group_id[place], row["group_id"].decode())
       self.assertEqual(batch.frame[place], row["frame"])
-      self.assertEqual(batch.label[place], row.get("label", -1))
       height, width = batch.size[place]
+      if "mask" in row:
+        label = batch.label[place, :height, :width, None]
+        np.testing.assert_array_equal(label, row["mask"])
+      else:
+        self.assertEqual(batch.label[place], row.get("label", -1))
       np.testing.assert_array_equal(
         images[place][..., :height, :width, :], row[source.pixels]
       )

@@ -116,8 +116,10 @@ def _panel(
   names = _names(sample)
   index = {name: i for i, name in enumerate(sorted(set(names)))}
   points = [
-    scatter.Point(style.Value(x), style.Value(y), index[of], of, area=8)
-    for of, (x, y) in sorted(zip(names, places.tolist()))
+    scatter.Point(
+      style.Value(x), style.Value(y), index[class_name], class_name, area=8
+    )
+    for class_name, (x, y) in sorted(zip(names, places.tolist()))
   ]
   return scatter.Panel(
     points, title=f"{sample.title}\n{layer}, purity {pure:.2f}"

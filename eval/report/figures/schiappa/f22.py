@@ -54,7 +54,7 @@ class Figure22(base.PaperFigure):
       legend=ABOVE,
       share="x",
     )
-    drawn = [_panel(label, *of, names) for label, of in panels.items()]
+    drawn = [_panel(label, *parts, names) for label, parts in panels.items()]
     fig = spans.draw(drawn, frame)
     sources = {m.label: m.source for m in models}
     lines: list[list[sheet.Cell]] = [

@@ -86,9 +86,9 @@ class Figure6(base.PaperFigure):
     every = {**theirs, **ours}
     tables = {d: printed.source_of(gammas.printed_rows(d)) for d in _SETS}
     rows: list[list[sheet.Cell]] = [
-      [*of, *key, n.value, n.lo, n.hi]
-      + [sources.get(of) or f"mean of lines of {tables[of[0]]}"]
-      for of, means in every.items()
+      [*place, *key, n.value, n.lo, n.hi]
+      + [sources.get(place) or f"mean of lines of {tables[place[0]]}"]
+      for place, means in every.items()
       for key, n in means.items()
     ]
     if not every:
@@ -238,8 +238,8 @@ def _mean(
   """Return the mean over a kind's perturbations; None if one is missing."""
   keys = [(measure, name, None) for name in _members(kind)]
   if all(key in drawn for key in keys):
-    of = [drawn[key] for key in keys]
-    mean = replicates.combine(lambda *each: np.mean(each, axis=0), *of)
+    numbers = [drawn[key] for key in keys]
+    mean = replicates.combine(lambda *each: np.mean(each, axis=0), *numbers)
     return spread.number(mean, definitions.any_task_metric(measure).bounds)
   values = [model.value(*key) for key in keys]
   there = [v for v in values if v is not None]

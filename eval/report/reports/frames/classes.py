@@ -20,9 +20,11 @@ class Classes(base.Chart):
 
   Class attributes:
     metrics: the ends of a line.
+    x: label of the x axis.
   """
 
   metrics: ClassVar[tuple[str, str]] = ("acc_orig", "acc_pmk")
+  x: ClassVar[str] = "accuracy (%)"
   stem = "natural_classes"
   caption = "Accuracy by class"
   reading = (
@@ -58,7 +60,7 @@ class Classes(base.Chart):
       1.6 + 3.2 * columns,
       height * -(-len(models) // columns),
       columns,
-      x="accuracy (%)",
+      x=self.x,
       x_ends=(-3, 103),
       legend=ABOVE,
       entries=2,

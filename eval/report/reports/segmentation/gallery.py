@@ -1,0 +1,120 @@
+"""Pictures with their masks, the first model's answers and where it is wrong."""
+
+from __future__ import annotations
+
+import colorsys
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from eval.charts import pictures
+from eval.metrics import definitions
+from eval.report.reports import base
+from eval.tables.context import Context
+
+_IGNORE = 255
+_GREY = (128, 128, 128)  # pixels that do not count
+_WRONG = (214, 0, 110)
+_DIM = 3  # divides the levels of right pixels
+_GOLDEN = 0.61803398875  # turns of hue: neighbours in the list look unlike
+_SWATCH_PX = 24
+_MOST = 24  # classes whose colours are shown
+_UNFOLDED = ("clean", "gaussian_noise_3", "snow_3", "fog_3")
+
+
+class Gallery(base.Pictures):
+  """A line per condition: picture, mask, answer, errors."""
+
+  stem = "segmentation_gallery"
+  caption = "Masks, answers and errors"
+  reading = (
+    "Each picture clean and at severity 3: what the model saw, the mask (of the"
+    " clean picture), the answer of {model}, and in pink where that is wrong. Grey"
+    " pixels do not count. Below the errors: how many of the pixels are right."
+  )
+  side = 1.7
+
+  def lines(self, context: Context) -> Sequence[pictures.Line]:
+    first, folded = self.folded(context)
+    return [*first, *folded]
+
+  def folded(
+    self, context: Context
+  ) -> tuple[Sequence[pictures.Line], Sequence[pictures.Line]]:
+    lines = [
+      (title, number, _line(title, image, mask, answer, context.models[0]))
+      for title, listed in context.maps.items()
+      for number, (image, mask, answer) in enumerate(listed)
+    ]
+    if not lines:
+      return [], []
+    titles = {title for title, *_ in lines}
+    known = titles & {*_UNFOLDED}
+    shown = known if len(known) > 1 else {*list(context.maps)[:4]}
+    first = [line for title, n, line in lines if title in shown and not n]
+    rest = [line for title, n, line in lines if title not in shown or n]
+    return [*first, _legend(context)], rest
+
+
+def colours(count: int) -> np.ndarray:
+  """Return a colour for each class, uint8 `[256, 3]`; grey where there is none."""
+  out = np.full((256, 3), _GREY, np.uint8)
+  for i in range(count):
+    light = (0.9, 0.65, 1.0)[i % 3]
+    rgb = colorsys.hsv_to_rgb(i * _GOLDEN % 1, 0.55 + 0.35 * (i % 2), light)
+    out[i] = np.round(255 * np.array(rgb))
+  return out
+
+
+def errors(
+  image: np.ndarray, mask: np.ndarray, answer: np.ndarray
+) -> np.ndarray:
+  """Return where an answer is wrong, uint8 `[H, W, 3]`: dimmed, pink, grey."""
+  out = image // _DIM
+  counted = mask != _IGNORE
+  out[counted & (answer != mask)] = _WRONG
+  out[~counted] = _GREY
+  return out
+
+
+def _line(
+  title: str,
+  image: np.ndarray,
+  mask: np.ndarray,
+  answer: np.ndarray,
+  model: str,
+) -> pictures.Line:
+  palette = colours(_IGNORE)
+  counted = mask != _IGNORE
+  right = (answer == mask)[counted]
+  share = f"{right.mean():.0%} right" if right.size else "no pixel counts"
+  shown = (
+    pictures.Picture(image, "picture"),
+    pictures.Picture(palette[mask], "mask"),
+    pictures.Picture(palette[answer], model),
+    pictures.Picture(errors(image, mask, answer), "errors", share),
+  )
+  return pictures.Line(shown, definitions.words(title))
+
+
+def _legend(context: Context) -> pictures.Line:
+  """Return the colours of the classes that the pictures show."""
+  palette = colours(_IGNORE)
+  swatches = [
+    pictures.Picture(
+      np.tile(palette[i], (_SWATCH_PX, _SWATCH_PX, 1)), context.class_name(i)
+    )
+    for i in _shown(context.maps.values())[:_MOST]
+  ]
+  return pictures.Line(swatches, "classes")
+
+
+def _shown(listed: Iterable[Sequence[tuple[np.ndarray, ...]]]) -> list[int]:
+  ids = {
+    i
+    for each in listed
+    for _, *maps in each
+    for ids in maps
+    for i in np.unique(ids).tolist()
+  }
+  return sorted(ids - {_IGNORE})

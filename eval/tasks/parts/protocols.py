@@ -1,0 +1,92 @@
+"""Protocols of segmentation under corruption: named sets of facts.
+
+They differ in cells and pixels, so numbers of two are never ranked together. The
+rows and their sources: `protocols.json`, docs/evidence/specs/segmentation.md,
+section 1. The empty name is our own: the 15 corruptions and, beside them, the
+other 4, at 5 severities, whole pictures in RGB.
+"""
+
+import dataclasses
+import functools
+import pathlib
+from collections.abc import Sequence
+from typing import Any
+
+from eval.cells import cell_facts
+from robust_tfds import conditions, errors, reading
+from robust_tfds.conditions import Condition
+
+_ROWS = pathlib.Path(__file__).with_name("protocols.json")
+_FAMILY = conditions.PICTURES
+
+
+@dataclasses.dataclass(frozen=True)
+class Protocol:
+  """Which cells a mean is over, and what their pixels are.
+
+  Attributes:
+    name: its name; empty: ours.
+    words: a description.
+    corruptions: names, or a set of them.
+    severities: of each corruption.
+    noise_severities: of noises, where others.
+    channels: order in which corruptions take them.
+    resized: whether pictures are resized for the model before, not after.
+  """
+
+  name: str
+  words: str
+  corruptions: str | Sequence[str]
+  severities: Sequence[int]
+  noise_severities: Sequence[int] = ()
+  channels: str = "rgb"
+  resized: bool = False
+
+  @property
+  def names(self) -> Sequence[str]:
+    """The names of its corruptions."""
+    names: Any = self.corruptions
+    return _FAMILY.names(names) if isinstance(names, str) else names
+
+  @property
+  def cells(self) -> list[Condition]:
+    """Its corrupted cells, in the order of the table."""
+    return self.of(self.names)
+
+  def of(self, names: Sequence[str]) -> list[Condition]:
+    """Return the cells of some corruptions."""
+    out = []
+    for name in names:
+      noise = _FAMILY.row(name).group == "noise"
+      levels = noise and self.noise_severities or self.severities
+      out += [Condition(name, level) for level in levels]
+    return out
+
+  @property
+  def facts(self) -> dict[str, cell_facts.Scalar]:
+    """The facts of its cells; none of ours."""
+    if not self.name:
+      return {}
+    return {
+      "protocol": self.name,
+      "channels": self.channels,
+      "corrupted": "after the resize" if self.resized else "whole",
+    }
+
+
+def names() -> tuple[str, ...]:
+  """Return the names of all protocols, ours first."""
+  return tuple(reading.json_file(_ROWS))
+
+
+@functools.cache
+def get(name: str) -> Protocol:
+  """Return a protocol; '' is ours.
+
+  Raises:
+    UserError: an unknown name, with a suggestion.
+  """
+  rows = reading.json_file(_ROWS)
+  if name not in rows:
+    raise errors.unknown_error("protocol", name, [n for n in rows if n])
+  return Protocol(name, **rows[name])

@@ -1,0 +1,93 @@
+"""A segmenter that is a Python function, called with pictures of one size.
+
+Each picture is cut from its canvas, so that the function sees it at its own size;
+those of a batch that have the same size come together. It answers with logits `[B, h,
+w, classes]`, which are resized to the picture, or with class ids `[B, H, W]`.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+
+from models.checks import answers, arguments
+from models.segmentation import inference
+from models.segmentation.spec import SegmenterSpec
+from robust_tfds import errors
+
+_resized = jax.jit(
+  inference.class_ids, static_argnames=("size_hw", "align_corners")
+)
+
+
+def class_ids(
+  name: str,
+  spec: SegmenterSpec,
+  function: Callable[[np.ndarray], Any],
+  canvases: np.ndarray,
+  sizes: np.ndarray | None = None,
+) -> dict[str, np.ndarray]:
+  """Return the answered classes of a batch.
+
+  Args:
+    name: name of the model, for errors.
+    spec: spec with the number of classes.
+    function: maps uint8 `[B, h, w, 3]` RGB to logits or class ids.
+    canvases: uint8 `[B, H, W, 3]`, pictures in their top-left corners.
+    sizes: int `[B, 2]`, (height, width) of each picture; None: the whole
+      canvas.
+
+  Returns:
+    `classes` int32 `[B, H, W]`, 0 beyond the pictures.
+
+  Raises:
+    UserError: canvases or sizes have a wrong shape, or the answer has another
+      shape or dtype, NaN, or an id that is no class.
+  """
+  spec.check_shape(name, canvases.shape)
+  if sizes is None:
+    sizes = np.tile(canvases.shape[1:3], (len(canvases), 1))
+  pairs = np.asarray(arguments.sizes(name, sizes, len(canvases)))
+  out = np.zeros(canvases.shape[:3], np.int32)
+  for high, wide in np.unique(pairs, axis=0).tolist():
+    rows = np.flatnonzero((pairs == (high, wide)).all(axis=1))
+    pictures = np.ascontiguousarray(canvases[rows, :high, :wide])
+    ids = _checked(name, spec, function(pictures), pictures.shape[:3])
+    out[rows, :high, :wide] = ids
+  return {"classes": out}
+
+
+def _checked(
+  name: str, spec: SegmenterSpec, answer: Any, shape: tuple[int, ...]
+) -> np.ndarray:
+  """Return class ids of pictures `[B, h, w]`."""
+  classes = spec.num_classes
+  try:
+    array = np.asarray(answers.output_of(name, answer, None))
+  except (TypeError, ValueError, RuntimeError) as e:
+    raise errors.UserError(
+      f"{name} answered with no array: {errors.user_fault(e)}"
+    ) from e
+  kind = array.dtype.kind
+  if (
+    kind == "f" and array.ndim == 4 and array.shape[::3] == (shape[0], classes)
+  ):
+    if not np.isfinite(array).all():
+      raise errors.UserError(f"{name} gave NaN or infinite logits.")
+    size = int(shape[1]), int(shape[2])
+    ids = _resized(array, size, align_corners=spec.align_corners)
+    return np.asarray(ids)
+  if kind not in "iu" or array.shape != shape:
+    raise errors.UserError(
+      f"{name} answered with {array.dtype} {list(array.shape)} for pictures"
+      f" {[*shape, 3]}, expected float logits {[shape[0], 'h', 'w', classes]} or"
+      f" whole class ids {list(shape)}."
+    )
+  if array.min() < 0 or array.max() >= classes:
+    wrong = array.min() if array.min() < 0 else array.max()
+    raise errors.UserError(
+      f"{name} gave the class id {wrong}, expected 0 to {classes - 1}: map your"
+      " ids to the set's classes first."
+    )
+  return array.astype(np.int32)

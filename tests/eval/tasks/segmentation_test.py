@@ -1,0 +1,228 @@
+"""The task of segmentation: what is kept, headlines, protocols, pictures."""
+
+import jax.numpy as jnp
+import ml_collections
+import numpy as np
+from absl.testing import absltest, parameterized
+
+from eval import tasks
+from eval.cells.cell import Cell
+from eval.cells.files import packed
+from eval.metrics import segmentation as metrics
+from eval.pipeline import inputs, relabel
+from eval.report.reports.segmentation import gallery
+from eval.tasks import base, segmentation
+from eval.tasks.parts import class_maps, protocols
+from robust_tfds import conditions, errors
+from robust_tfds.conditions import Condition
+
+_CLASSES = 5
+
+
+def _maps(seed, shape=(3, 20, 30)):
+  rng = np.random.default_rng(seed)
+  truth = rng.integers(0, _CLASSES, shape).astype(np.uint8)
+  truth[rng.random(shape) < 0.1] = 255
+  answer = np.where(rng.random(shape) < 0.6, truth, rng.integers(0, 5, shape))
+  return truth, np.where(answer == 255, 0, answer)
+
+
+def _columns(seed, pictures=12):
+  truth, answers = _maps(seed, (pictures, 9, 11))
+  matrices = [metrics.confusion(t, a, 5) for t, a in zip(truth, answers)]
+  ids = np.array([f"{i:02d}" for i in range(pictures)])
+  areas = metrics.areas(np.stack(matrices))
+  frame = np.zeros(pictures, np.int32)
+  return {"areas": areas, "example_id": ids, "group_id": ids, "frame": frame}
+
+
+def _task(protocol="", **data):
+  data = {"corruptions": "common", "severities": (1, 2, 3, 4, 5), **data}
+  if protocol:
+    data["protocol"] = protocol
+  setting = base.Setting(
+    "mine",
+    "any",
+    "raw",
+    baseline="model:b",
+    data=ml_collections.ConfigDict(data),
+  )
+  return tasks.get("segmentation")(setting)
+
+
+class ReduceTest(parameterized.TestCase):
+  def test_counts_are_those_of_the_confusion(self):
+    truth, answers = _maps(0)
+    out = segmentation.reduce(
+      {"classes": jnp.asarray(answers)}, jnp.asarray(truth), classes=_CLASSES
+    )
+    matrices = [metrics.confusion(t, a, 5) for t, a in zip(truth, answers)]
+    want = metrics.areas(np.stack(matrices))
+    np.testing.assert_array_equal(out["areas"], want)
+    np.testing.assert_array_equal(out["outside"], [-1, -1, -1])
+
+  def test_an_output_that_is_no_class_is_wrong_and_no_class(self):
+    truth, answers = _maps(0)
+    of_outputs = relabel.Relabelling((2, relabel.NONE, 0, 1, 4, 3), _CLASSES)
+    known = of_outputs({"classes": jnp.asarray(answers + 1)})
+    out = segmentation.reduce(known, jnp.asarray(truth), classes=_CLASSES)
+    mapped = np.array([2, -1, 0, 1, 4, 3])[answers + 1]
+    counted = truth != 255
+    for number in range(_CLASSES):
+      said = (mapped == number) & counted
+      union = (said | (truth == number)).sum((1, 2))
+      np.testing.assert_array_equal(out["areas"][:, number, 1], union)
+    np.testing.assert_array_equal(out["outside"], [-1, -1, -1])
+
+  @parameterized.parameters(5, 300, -2)
+  def test_an_id_that_is_no_class(self, wrong):
+    truth, answers = _maps(0)
+    truth[1, 3, 4] = 0
+    answers[1, 3, 4] = wrong
+    out = segmentation.reduce(
+      {"classes": jnp.asarray(answers)}, jnp.asarray(truth), classes=_CLASSES
+    )
+    batch = inputs.Batch(
+      np.zeros((3, 20, 30, 3), np.uint8),
+      np.tile([20, 30], (3, 1)),
+      np.ones(3, bool),
+      ["a", "b", "c"],
+      ["a", "b", "c"],
+      np.zeros(3, np.int32),
+      truth,
+      [{"place": i} for i in range(3)],
+      True,
+    )
+    fetched = {k: np.asarray(v) for k, v in out.items()}
+    with self.assertRaisesRegex(
+      errors.UserError, f"'b' was answered with the class id {wrong}, expected"
+    ):
+      _task().columns(batch, fetched, Condition())
+
+  def test_class_maps_of_the_first_pictures_are_kept(self):
+    truth, answers = _maps(0)
+    out = segmentation.reduce(
+      {"classes": jnp.asarray(answers)}, jnp.asarray(truth), classes=_CLASSES
+    )
+    fetched = {k: np.asarray(v) for k, v in out.items()}
+    batch = inputs.Batch(
+      np.zeros((3, 20, 30, 3), np.uint8),
+      np.array([[20, 30], [17, 30], [20, 30]]),
+      np.ones(3, bool),
+      ["a", "b", "c"],
+      ["a", "b", "c"],
+      np.zeros(3, np.int32),
+      truth,
+      [{"place": i} for i in range(3)],
+      True,
+    )
+    for task, kept in ((_task(), 2), (_task(keep_masks=True), 3)):
+      columns = task.columns(batch, fetched, Condition())
+      columns["example_id"] = np.array(["a", "b", "c"])
+      stored = packed.loads(packed.dumps(columns), "a cell")
+      np.testing.assert_array_equal(stored["areas"], out["areas"])
+      found = [task.class_map(name, stored) for name in "abc"]
+      self.assertEqual(sum(f is not None for f in found), kept)
+      np.testing.assert_array_equal(found[1], answers[1, :17])
+
+
+class HeadlinesTest(parameterized.TestCase):
+  def _rows(self, protocol="", **data):
+    task = _task(protocol, **data)
+    cells = []
+    for model in "ab":
+      for i, condition in enumerate(task.conditions()):
+        cell = Cell(model, "mine", condition, fingerprint=f"{model}{i}")
+        cells.append((cell, _columns(7 * i + (model == "b"))))
+    scored = task.score(cells)
+    miou = {
+      (r.model, r.corruption, r.severity): r
+      for r in scored.rows
+      if r.metric == "miou"
+    }
+    return task, scored.rows, miou
+
+  @parameterized.parameters("", *(n for n in protocols.names() if n))
+  def test_they_are_the_metrics_degradation(self, protocol):
+    task, rows, miou = self._rows(protocol)
+    tables = {
+      model: {
+        name: [miou[model, c.name, c.level].value for c in listed]
+        for name in dict.fromkeys(c.name for c in task.conditions() if c.name)
+        for listed in [[c for c in task.conditions() if c.name == name]]
+      }
+      for model in "ab"
+    }
+    want = metrics.degradation(
+      tables["a"],
+      miou["a", "", 0].value,
+      tables["b"],
+      miou["b", "", 0].value,
+    )
+    found = {(r.metric, r.corruption): r.value for r in rows if r.model == "a"}
+    for name in ("mcd", "mrcd", "mean_miou", "retention", "gam"):
+      self.assertAlmostEqual(found[name, ""], getattr(want, name), msg=name)
+    for name, cd in want.cd.items():
+      self.assertAlmostEqual(found["cd", name], cd)
+      self.assertAlmostEqual(found["rcd", name], want.rcd[name])
+
+  def test_intervals_are_of_draws_of_pictures(self):
+    _, rows, miou = self._rows(corruptions="fog", severities=(3,))
+    row = miou["a", "fog", 3]
+    self.assertLess(row.lo, row.value)
+    self.assertLess(row.value, row.hi)
+    self.assertEqual(row.n, 12)
+    classes = [r for r in rows if r.metric == "clean_iou/class=4"]
+    self.assertLen(classes, 2)
+    self.assertLess(classes[0].lo, classes[0].hi)
+
+  def test_a_class_that_is_nowhere_is_left_out(self):
+    columns = _columns(0)
+    columns["areas"][:, 2] = 0
+    cell = Cell("a", "mine", Condition())
+    measured = _task().measure(cell, columns)
+    want = metrics.from_areas(columns["areas"].sum(0)).miou
+    self.assertAlmostEqual(measured.rows[0].value, want)
+    self.assertIn("1 of 5 classes in neither", measured.rows[0].note)
+    self.assertNotIn("iou/class=2", measured.numbers)
+
+
+class ProtocolTest(absltest.TestCase):
+  def test_cells(self):
+    counts = {n: len(protocols.get(n).cells) for n in protocols.names()}
+    expected = {"": 75, "kamann_rother_16": 4 * 3 + 12 * 5, "fan_19": 57}
+    self.assertEqual(counts, {**expected, "semsegbench_15": 15})
+
+  def test_two_protocols_have_other_facts(self):
+    facts = [_task(name).config_facts() for name in protocols.names()]
+    for i, one in enumerate(facts):
+      self.assertNotIn(one, facts[:i])
+
+  def test_a_part_of_a_protocol(self):
+    task = _task("kamann_rother_16", corruptions="noise", severities=(3, 4))
+    chosen = [c.config for c in task.conditions()]
+    noises = ("gaussian_noise", "impulse_noise", "shot_noise", "speckle_noise")
+    known = set(conditions.PICTURES.resolve("noise")) & {*noises}
+    self.assertCountEqual(chosen, ["clean", *(f"{n}_3" for n in known)])
+
+
+class GalleryTest(absltest.TestCase):
+  def test_errors_are_where_the_answer_is_wrong(self):
+    image = np.full((2, 2, 3), 90, np.uint8)
+    mask = np.array([[0, 1], [255, 1]], np.uint8)
+    answer = np.array([[0, 0], [0, 1]], np.uint8)
+    shown = gallery.errors(image, mask, answer)
+    self.assertEqual(shown[0, 0].tolist(), [30, 30, 30])
+    self.assertNotEqual(shown[0, 1].tolist(), [30, 30, 30])
+    self.assertEqual(shown[1, 0].tolist(), [128, 128, 128])
+    self.assertLen({tuple(c) for c in gallery.colours(40)[:40].tolist()}, 40)
+
+  def test_texts_of_class_maps(self):
+    ids = np.random.default_rng(0).integers(0, 255, (7, 5)).astype(np.uint8)
+    np.testing.assert_array_equal(
+      class_maps.from_text(class_maps.text(ids)), ids
+    )
+
+
+if __name__ == "__main__":
+  absltest.main()
