@@ -43,13 +43,18 @@ def define_flags() -> None:
     "sets",
     None,
     "Data sets, with commas; an adapted twin is SET+METHOD. Default: imagenet_c,"
-    " imagenet_p and the natural sets.",
+    " its twins adapted by bn and tent, imagenet_p and the natural sets.",
   )
   flags.DEFINE_string(
     "manual_dir", None, "Where archives lie that nobody may download."
   )
   flags.DEFINE_string(
     "data_dir", None, "Where prepared sets lie and are kept; default: OUT/data."
+  )
+  flags.DEFINE_string(
+    "prompts",
+    None,
+    "Of CLIP's models: openai80 and the like, see docs/YOUR_MODEL.md.",
   )
   flags.DEFINE_integer(
     "limit", 0, "Only so many examples of each set; 0: all.", lower_bound=0
@@ -76,7 +81,7 @@ def main(argv: Sequence[str]) -> None:
 
   settings = flags.FLAGS
   out = paths.parse(settings.out, "--out")
-  names = ("manual_dir", "data_dir", "limit", "batch_size")
+  names = ("manual_dir", "data_dir", "limit", "batch_size", "prompts")
   given = {n: settings[n].value for n in names if settings[n].value}
   suite = suite_lib.Suite(
     _entries(settings), settings.sets or suite_lib.default_steps(), out, given

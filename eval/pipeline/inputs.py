@@ -6,13 +6,15 @@ in `eval/pipeline/blocks.py`.
 """
 
 import concurrent.futures
+import copy
 import dataclasses
 import itertools
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
+from eval.pipeline import streams
 from eval.pipeline import subset as subset_lib
 from robust_tfds import errors, strings
 from robust_tfds.building import file_formats
@@ -110,6 +112,41 @@ class Source:
       self.total = len(self._places)
     # Every host takes as many steps: the largest share.
     self.share = -(-self.total // host.count)
+
+  def ordered(self, stream: streams.Stream) -> Self:
+    """Return the same examples in the order of a stream.
+
+    Raises:
+      UserError: TFRecord files, which have no order but their own.
+    """
+    if not file_formats.is_array_record(self.builder):
+      raise errors.UserError(
+        f"{self.builder.data_dir}: adapting models are shown shuffled pictures, and"
+        " TFRecord files are read in their order. Name another data_dir with"
+        " file_format='array_record', in which the set is prepared anew."
+      )
+    out = copy.copy(self)
+    out.decoded = 0
+    rows = [*self.metadata(self.pictures)]
+    ids = [strings.text(row["example_id"]) for row in rows]
+    order = stream.places(ids, [int(row.get("label", -1)) for row in rows])
+    places = np.arange(self.total) if self._places is None else self._places
+    out._places = places[order]
+    return out
+
+  def without_last(self, batch_size: int, seed: int) -> Self:
+    """Return the set without the pictures of a smaller last batch.
+
+    The same pictures are left out in every condition and in every order: the
+    last ones of the order of `seed`.
+    """
+    out, rest = copy.copy(self), self.total % batch_size
+    ids = [strings.text(e["example_id"]) for e in self.metadata(self.pictures)]
+    dropped = streams.shuffled(ids, seed)[self.total - rest :]
+    places = np.arange(self.total) if self._places is None else self._places
+    out._places = np.delete(places, dropped)
+    out.total = out.share = len(out._places)
+    return out
 
   @property
   def pictures(self) -> tuple[str, ...]:

@@ -106,7 +106,7 @@ def source_of(plan: Plan, builder: Any, host: hosts.Host) -> inputs.Source:
       " made: add it to the manual dir and name another data_dir, or remove that"
       " folder to build it anew."
     )
-  return inputs.Source(
+  source = inputs.Source(
     builder,
     data.split,
     batch_size=plan.config.batch_size // host.count,
@@ -114,6 +114,10 @@ def source_of(plan: Plan, builder: Any, host: hosts.Host) -> inputs.Source:
     limit=data.limit,
     subset=plan.subset,
   )
+  adapts = [e.adapt for e in plan.models.values() if e.adapt]
+  if adapts and adapts[0].last_batch == "drop":
+    return source.without_last(source.batch_size, plan.seed)
+  return source
 
 
 def plan_of(

@@ -53,8 +53,11 @@ DEFAULTS: Keywords = {
   "name": "",
   "size": None,
   "classes": None,
+  "prompts": None,
+  "class_names": None,
   "outputs": "auto",
   "allow_random": False,
+  "adapt": None,
   "metric": None,
   "targets": None,
   "target": None,
@@ -82,7 +85,8 @@ def spec_of(
   if not isinstance(predict, Mapping):
     given, entry = _model(predict, "", example, spec, keywords)
     label = entry["label"] or entry["name"]
-    return spec.replace_model(entry), {label: given} if given else {}
+    run = spec.replace_model(entry).adapted(keywords["adapt"])
+    return run, {label: given} if given else {}
   if not predict:
     raise errors.UserError("predict: got no model, expected one or several.")
   entries, objects = {}, {}
@@ -90,7 +94,7 @@ def spec_of(
     given, entries[label] = _model(each, label, example, spec, keywords)
     if given:
       objects[label] = given
-  return spec.replace_models(entries), objects
+  return spec.replace_models(entries).adapted(keywords["adapt"]), objects
 
 
 def typed(
@@ -318,6 +322,13 @@ def _plain_classes(classes: Any) -> Any:
   return plain
 
 
+def _plain_words(names: Any) -> Any:
+  """Return words for classes in a config's form: a path, or lines."""
+  if isinstance(names, Mapping):
+    return [f"{name}\t{words}" for name, words in names.items()]
+  return os.fspath(names) if isinstance(names, os.PathLike) else names
+
+
 def _entry(
   predict: Any,
   model_object: ModelObject | None,
@@ -337,6 +348,12 @@ def _entry(
     entry["checkpoint"] = os.fspath(checkpoint)
   if keywords["classes"] is not None:
     entry["classes"] = _plain_classes(keywords["classes"])
+  prompts = keywords["prompts"]
+  if prompts is not None:
+    is_path = isinstance(prompts, os.PathLike)
+    entry["prompts"] = os.fspath(prompts) if is_path else prompts
+  if keywords["class_names"] is not None:
+    entry["class_names"] = _plain_words(keywords["class_names"])
   if keywords["allow_random"]:
     entry["allow_random"] = True
   if outputs != "auto":

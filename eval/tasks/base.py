@@ -24,7 +24,7 @@ from eval.cells.number import Key
 from eval.metrics import calibration, corruption_error, resampling
 from eval.pipeline import blocks, inputs, predict
 from eval.pipeline import show as show_lib
-from eval.tasks.headlines import baselines, spread
+from eval.tasks.headlines import adapted, baselines, spread
 from eval.tasks.headlines import headlines as headlines_lib
 from eval.tasks.parts import example_checks, reliability, top_k
 from eval.tasks.parts.own_metrics import OwnMetrics
@@ -93,6 +93,7 @@ class RunScores:
       draws.
     reliability: cell -> its reliability diagram, if scores are known.
     part: how many of the published examples were run; empty if all were.
+    curves: errors over the stream, of models that adapt and those beside them.
   """
 
   rows: list[table.Row]
@@ -103,6 +104,7 @@ class RunScores:
     dataclasses.field(default_factory=dict)
   )
   part: str = ""
+  curves: Sequence[adapted.Curve] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -144,7 +146,7 @@ class Task(abc.ABC):
   canvas. per_model: each model is shown different inputs, see `show`. unit:
   what a model is shown, in words. has_pairs: `pairs` gives the true and the
   predicted classes. has_overlays: `overlays` gives boxes to draw. has_maps: `class_map`
-  gives a class for every pixel.
+  gives a class for every pixel. adapts: models may adapt while they are tested.
   averages_answers: the table has means of the cells' metrics of answers. own_keys:
   keys of the config's `data` that this task reads and others do not.
   corrupts: it has conditions besides clean; without, the data set holds the
@@ -168,6 +170,7 @@ class Task(abc.ABC):
   has_pairs: ClassVar[bool] = False
   has_overlays: ClassVar[bool] = False
   has_maps: ClassVar[bool] = False
+  adapts: ClassVar[bool] = False
   averages_answers: ClassVar[bool] = False
   corrupts: ClassVar[bool] = True
   own_keys: ClassVar[tuple[str, ...]] = ()
@@ -622,6 +625,7 @@ class Scorer:
     self._part = ""
     self._pairs: dict[Cell, np.ndarray] = {}
     self._reliability: dict[Cell, calibration.Bins] = {}
+    self._answers: dict[Cell, adapted.Answers] = {}
 
   def add(self, cell: Cell, columns: Columns) -> list[table.Row]:
     """Measure a cell and return its rows; its columns are not needed
@@ -636,6 +640,9 @@ class Scorer:
     self._measured[cell] = task.measure(cell, columns, self._truth)
     if task.has_pairs:
       self._pairs[cell] = task.pairs(columns)
+    if task.adapts and {"top5", "label"} <= columns.keys():
+      wrong = columns["top5"][:, 0] != columns["label"]
+      self._answers[cell] = adapted.Answers(wrong, columns.get("position"))
     bins = reliability.bins(columns)
     if bins is not None:
       self._reliability[cell] = bins
@@ -652,6 +659,7 @@ class Scorer:
     models = self._models(cells)
     if rows:
       rows += task.summary_rows(list(models.values()))
+      rows += adapted.rows(cells, models) if task.adapts else []
     notes = task.note, task.subset, self._part
     pairs, bins = self._pairs, self._reliability
     return RunScores(
@@ -661,6 +669,7 @@ class Scorer:
       {c: bins[c] for c in cells if c in bins},
       {label: self._drawn(model) for label, model in models.items()},
       self._part,
+      adapted.curves(cells, self._answers),
     )
 
   def _models(

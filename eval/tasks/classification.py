@@ -49,6 +49,7 @@ class Classification(normalised_task.NormalisedTask):
   facts = facts_lib.TaskFacts.for_task("classification")
   fly_codecs: tuple[str, ...] = predict.PICTURE_CODECS
   averages_answers = True
+  adapts: ClassVar[bool] = True
   own_keys: ClassVar[tuple[str, ...]] = ("label_space",)
 
   def __init__(self, setting: base.Setting):
@@ -172,6 +173,9 @@ class Classification(normalised_task.NormalisedTask):
     groups = self.group_ids(columns)
     right = self._right(columns)
     rows = top_k.error_rows(cell, right, columns["top5"], groups)
+    if "backward" in columns:
+      passes = float(np.rint(columns["backward"].sum(dtype=np.float64)))
+      rows.append(cell.row("backward_passes", passes, n=len(groups)))
     if self._counts_classes:
       values = top_k.class_accuracies(columns)
       rows.append(

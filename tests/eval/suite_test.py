@@ -42,7 +42,7 @@ class SuiteTest(absltest.TestCase):
         ("b", "digits_c", True),
       ],
     )
-    self.assertIn("not here", outcomes[0].reason)
+    self.assertIn("Wrong label space", outcomes[0].reason)
     with open(out / "suite.csv") as file:
       rows = list(csv.DictReader(file))
     self.assertEqual({r["model"] for r in rows}, {"a", "b"})
@@ -51,7 +51,7 @@ class SuiteTest(absltest.TestCase):
     self.assertIn("Left out", page)
     self.assertIn('href="a/digits_c/reports/report.html"', page)
     self.assertTrue((out / outcomes[1].report).exists())
-    cells = sorted(out.glob("*/digits_c/cells/**/predictions.npz"))
+    cells = sorted(pathlib.Path(out).glob("*/digits_c/cells/**/*.npz"))
     self.assertLen(cells, 4)
     before = [path.stat().mtime for path in cells]
     table = (out / "suite.csv").read_bytes()

@@ -11,6 +11,9 @@ from jax.sharding import Mesh
 
 from eval.cells.workdir import Workdir
 from eval.pipeline import (
+  adapting as adapting_lib,
+)
+from eval.pipeline import (
   inputs,
   on_host,
   predict,
@@ -19,7 +22,14 @@ from eval.pipeline import (
   whole_outputs,
 )
 from eval.run import data as data_lib
-from eval.run.model import output_classes, own_models, probe, train_mode
+from eval.run.execution import progress
+from eval.run.model import (
+  adapted,
+  output_classes,
+  own_models,
+  probe,
+  train_mode,
+)
 from eval.run.plan import Plan, check_classes
 from models import weights_file
 from models.last_layer import LastLayer
@@ -35,6 +45,7 @@ Predictor = (
   | on_host.HostPredictor
   | relabel.Predictor
   | whole_outputs.Predictor
+  | adapting_lib.AdaptingPredictor
 )
 
 
@@ -51,6 +62,7 @@ class LoadedModel:
     outputs: what its outputs stand for; None: the classes, in their order.
     kind: whether its outputs are logits.
     notes: what a run prints of its answers to the probe.
+    adapting: the predictor with its states, of a model that adapts.
   """
 
   predictor: Predictor
@@ -61,6 +73,7 @@ class LoadedModel:
   outputs: output_classes.OutputClasses | None = None
   kind: probabilities.OutputKind = probabilities.OutputKind()
   notes: Sequence[str] = ()
+  adapting: adapting_lib.AdaptingPredictor | None = None
 
 
 def load(
@@ -81,7 +94,10 @@ def load(
   entry, model = plan.models[label], plan.model(label)
   check_classes(plan, label, model.spec, clean.builder)
   variables = variables_of(plan, label, clean, workdir, host)
-  weights = weights_file.sha256(variables)
+  head = plan.definitions[label].head
+  # Embeddings follow from the text tower, and differ a little between devices.
+  read = {**variables, "text": head.tower.variables} if head else variables
+  weights = weights_file.sha256(read)
   outputs = plan.outputs.get(label)
   own: own_models.OwnModel | None = None
   answers: Mapping[str, np.ndarray] = {}
@@ -116,8 +132,11 @@ def load(
     )
   stated = getattr(model.spec, "outputs", "auto")  # detectors have none
   kind = probabilities.kind_of(label, stated, answers.get("logits"))
-  predictor: predict.Predictor | on_host.HostPredictor | relabel.Predictor
-  predictor = on_host.predictor(model, variables, mesh)
+  predictor: Any = None
+  adapter = adapted.predictor(
+    plan, label, kind, variables, clean, workdir, mesh
+  )
+  predictor = adapter or on_host.predictor(model, variables, mesh)
   if kind.name != probabilities.LOGITS:
     predictor = relabel.Predictor(predictor, kind.reducing)
   if outputs:
@@ -131,6 +150,7 @@ def load(
     outputs,
     kind,
     notes,
+    adapter,
   )
 
 
@@ -177,6 +197,9 @@ def _own_variables(
   plan: Plan, label: str, model: Model, workdir: Workdir, host: hosts.Host
 ) -> Any:
   """Return a model's weights: given, trained, its own or from a checkpoint."""
+  adapt = plan.models[label].adapt
+  if adapt and adapt.source and adapt.source in plan.models:
+    label = adapt.source  # its weights are those
   entry, model_object = plan.models[label], plan.objects.get(label)
   if model_object and model_object.variables is not None:
     return model_object.variables
@@ -196,9 +219,15 @@ def _own_variables(
     )
   if plan.own(label):
     return own_models.variables(label, model, jax.random.key(plan.seed))
-  checkpoint = plan.definitions[label].checkpoint
-  assert checkpoint is not None  # plans have no model without weights
-  return checkpoint.variables
+  definition = plan.definitions[label]
+  assert (
+    definition.checkpoint is not None
+  )  # plans have no model without weights
+  variables = definition.checkpoint.variables
+  if definition.head is None:
+    return variables
+  progress.say(f"{label}: embedding {len(definition.head.ids):,} prompts")
+  return {**variables, "text": definition.head.embeddings()}
 
 
 def _source(name: str, model: Model) -> dict[str, str]:
