@@ -53,11 +53,11 @@ class SuiteTest(absltest.TestCase):
     self.assertTrue((out / outcomes[1].report).exists())
     cells = sorted(pathlib.Path(out).glob("*/digits_c/cells/**/*.npz"))
     self.assertLen(cells, 4)
-    before = [path.stat().mtime for path in cells]
+    before = [path.stat().st_mtime_ns for path in cells]
     table = (out / "suite.csv").read_bytes()
     again = run()
     again.write_timm(again.run())
-    self.assertEqual([path.stat().mtime for path in cells], before)
+    self.assertEqual([path.stat().st_mtime_ns for path in cells], before)
     self.assertEqual((out / "suite.csv").read_bytes(), table)
     head, *lines = (out / "timm" / "digits_c.csv").read_text().splitlines()
     self.assertStartsWith(head, "model,top1,top1_err,top5,top5_err,param_count")
