@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from eval.cells import table
 from eval.run.plan import Plan
+from models.model import NetworkModel
 from models.spec import Spec
 
 COLUMNS = (
@@ -43,7 +44,8 @@ def row(plan: Plan, rows: Sequence[table.Row]) -> list[object]:
   values: list[object] = [label]
   for error in errors:
     values += [f"{100 - error:.3f}", f"{error:.3f}"]
-  values.append(f"{model.count_parameters() / 1e6:.2f}")
+  known = isinstance(model, NetworkModel)  # not of functions on the host
+  values.append(f"{model.count_parameters() / 1e6:.2f}" if known else "")
   return values + _preprocessing(model.spec)
 
 
