@@ -44,9 +44,10 @@ def row(plan: Plan, rows: Sequence[table.Row]) -> list[object]:
   values: list[object] = [label]
   for error in errors:
     values += [f"{100 - error:.3f}", f"{error:.3f}"]
-  known = isinstance(model, NetworkModel)  # not of functions on the host
-  values.append(f"{model.count_parameters() / 1e6:.2f}" if known else "")
-  return values + _preprocessing(model.spec)
+  count = ""  # of functions on the host
+  if isinstance(model, NetworkModel):
+    count = f"{model.count_parameters() / 1e6:.2f}"
+  return [*values, count, *_preprocessing(model.spec)]
 
 
 def _percent(plan: Plan, rows: Sequence[table.Row], metric: str) -> float:
