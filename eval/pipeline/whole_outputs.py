@@ -221,7 +221,7 @@ class Predictor:
 
   def _named(self, pixels: np.ndarray) -> dict[str, np.ndarray]:
     """Return the flat answer; refuse another structure than the first one."""
-    answer = {k: np.asarray(v) for k, v in self._answer(pixels).items()}
+    answer = {k: _read_only(v) for k, v in self._answer(pixels).items()}
     axes = {name: array.ndim for name, array in answer.items()}
     self._first = self._first or axes
     if axes != self._first:
@@ -260,6 +260,13 @@ def _checked(where: str, value: Any, rows: int) -> Any:
       " such arrays."
     )
   return value
+
+
+def _read_only(value: Any) -> np.ndarray:
+  """Return an array that no metric can change for the next one."""
+  array = np.asarray(value).view()
+  array.flags.writeable = False
+  return array
 
 
 def _with_tuples(tree: Any) -> Any:

@@ -7,6 +7,7 @@ of these.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 import re
@@ -20,7 +21,8 @@ from robust_tfds import errors
 
 SENSES = ("lower", "higher")
 CLEAN = "clean"  # the target that is the answer to the clean picture
-_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
+_NAME = re.compile(r"(?!part_|held_out_)[A-Za-z_]\w*", re.ASCII)
+_HEADLINES = ("clean_{}", "mean_{}", "{}_retained")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -114,11 +116,12 @@ def senses(metric: str, better: str) -> dict[str, str]:
   """
   names = list(named(metric, "metric"))
   for name in names:
-    ours = definitions.any_task_metric(name).sense != "unknown"
-    if ours or not _NAME.fullmatch(name):
+    taken = definitions.any_task_metric(name).sense != "unknown"
+    taken |= not {form.format(name) for form in _HEADLINES}.isdisjoint(names)
+    if taken or not _NAME.fullmatch(name):
       raise errors.UserError(
         f"metric: {name!r} cannot name a metric: expected letters, digits and _, and"
-        " no name of a number of this package. Name it: metric={'my_name': f}."
+        " no name of another number. Name it: metric={'my_name': f}."
       )
   if better in SENSES:
     return dict.fromkeys(names, better)
@@ -135,7 +138,7 @@ def _value(
   what: str, function: Callable[[Any, Any], Any], output: Any, target: Any
 ) -> float:
   try:
-    result = function(output, target)
+    result = function(output, copy.deepcopy(target))  # it may change it
   except Exception as error:
     raise errors.UserError(
       f"{what} fails: {errors.user_fault(error)}. It got {_words(output)} as the"

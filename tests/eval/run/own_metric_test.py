@@ -431,6 +431,8 @@ class BadInputTest(in_folder.TestCase):
       r"got an array float64\[1\], expected",
     ),
     ("string", {"metric": lambda o, t: "good"}, "got str 'good', expected one"),
+    ("changes", {"metric": lambda o, t: o.sort()}, "read-only"),
+    ("two names", {"name": "m", "more": "mean_m"}, "'m' cannot name a metric"),
     ("no function", {"metric": 3}, "m is a int, expected a function"),
     ("better", {"better": None}, "better: got ''; say of every metric"),
     ("sense", {"better": "more"}, "better: got 'more'"),
@@ -485,7 +487,7 @@ class BadInputTest(in_folder.TestCase):
     if given.get("target"):
       given.setdefault("targets", None)
     predict, metric = given.pop("predict"), given.pop("metric")
-    named = {given.pop("name", "m"): metric}
+    named = {given.pop("name", "m"): metric, given.pop("more", "k"): metric}
     with self.assertRaisesRegex(errors.UserError, message):
       _run(
         predict,
