@@ -36,6 +36,8 @@ def evaluate(
   name: str = "",
   size: int | None = None,
   classes: Any = None,
+  prompts: str | os.PathLike[str] | Sequence[str] | None = None,
+  class_names: Any = None,
   outputs: str = "auto",
   allow_random: bool = False,
   geometry: str | None = None,
@@ -106,6 +108,12 @@ def evaluate(
     classes: what the models' outputs stand for where they are not the set's
       classes in its order: names, one an output, or a file of them. Of
       `masks:` the names of the ids 0, 1, ... in the masks.
+    prompts: of a CLIP model, what its text tower reads of each class:
+      `openai80`, `openai80-clean` (without prompts that name a corruption),
+      `openai7`, `single`, a file of templates, or templates with one `{}`.
+    class_names: words for the set's classes in prompts: `{class: words}`, or a
+      file with `class<TAB>words` a line. None: the set's own names, of ImageNet's
+      classes open_clip_torch's curated ones.
     outputs: what a classifier answers with: `logits`, `probabilities`, or `auto`:
       as its spec says, of a plain function what its answers to a probe are.
     allow_random: take models that draw; what they answer must depend on the

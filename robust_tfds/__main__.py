@@ -28,6 +28,7 @@ COMMANDS = {
   "build": "build.py",
   "corrupt": "corrupt_folder.py",
   "convert": "models/convert/__main__.py",
+  "text": "models/zero_shot/__main__.py",
   "card": "models/card.py",
   "new": "new.py",
 }

@@ -68,7 +68,8 @@ SURFACE = (
   (
     evaluate,
     "(predict, dataset, *, conditions, severities, limit, workdir, batch_size,"
-    " variables, checkpoint, seed, baseline, name, size, classes, outputs,"
+    " variables, checkpoint, seed, baseline, name, size, classes, prompts,"
+    " class_names, outputs,"
     " allow_random, geometry,"
     " label_space, labels, skip_errors,"
     " drop_alpha, images, groups, split, subset, perturbations, difficulties,"

@@ -121,6 +121,10 @@ _ALLOWED = {
     "robust_tfds.command",
     "models",
   ),
+  "models.zero_shot.__main__": (
+    "robust_tfds.command",
+    "models",
+  ),
   "eval.metrics": (),
   "eval.cells": ("eval.metrics",),
   "eval.papers": ("eval.metrics",),

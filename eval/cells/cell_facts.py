@@ -118,6 +118,8 @@ class ModelFacts(_Facts):
     severities_seen: their severities, if disclosed.
     outputs: `probabilities`, or `scores` (each in [0, 1], sums differ), if they
       are not logits.
+    prompts: of a zero-shot model, number and sha256 of its templates and of the
+      classes' names, and sha256 of their ids.
   """
 
   name: str | None = None
@@ -134,6 +136,7 @@ class ModelFacts(_Facts):
   corruptions_seen: list[str] | None = None
   severities_seen: list[Severity] | None = None
   outputs: str | None = None
+  prompts: dict[str, str] | None = None
 
   @property
   def hash(self) -> str:
@@ -142,9 +145,9 @@ class ModelFacts(_Facts):
     return provenance.fingerprint(_known_facts(facts))
 
   def words(self) -> dict[str, Any]:
-    """Return name -> value, including the spec; the last two only if known."""
+    """Return name -> value, including the spec; the last three only if known."""
     out = self.model_dump()
-    for name in ("severities_seen", "outputs"):
+    for name in ("severities_seen", "outputs", "prompts"):
       if out[name] is None:
         del out[name]
     return out

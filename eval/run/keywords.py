@@ -53,6 +53,8 @@ DEFAULTS: Keywords = {
   "name": "",
   "size": None,
   "classes": None,
+  "prompts": None,
+  "class_names": None,
   "outputs": "auto",
   "allow_random": False,
   "metric": None,
@@ -318,6 +320,13 @@ def _plain_classes(classes: Any) -> Any:
   return plain
 
 
+def _plain_words(names: Any) -> Any:
+  """Return words for classes in a config's form: a path, or lines."""
+  if isinstance(names, Mapping):
+    return [f"{name}\t{words}" for name, words in names.items()]
+  return os.fspath(names) if isinstance(names, os.PathLike) else names
+
+
 def _entry(
   predict: Any,
   model_object: ModelObject | None,
@@ -337,6 +346,12 @@ def _entry(
     entry["checkpoint"] = os.fspath(checkpoint)
   if keywords["classes"] is not None:
     entry["classes"] = _plain_classes(keywords["classes"])
+  prompts = keywords["prompts"]
+  if prompts is not None:
+    is_path = isinstance(prompts, os.PathLike)
+    entry["prompts"] = os.fspath(prompts) if is_path else prompts
+  if keywords["class_names"] is not None:
+    entry["class_names"] = _plain_words(keywords["class_names"])
   if keywords["allow_random"]:
     entry["allow_random"] = True
   if outputs != "auto":

@@ -13,13 +13,14 @@ from eval.pipeline import subset as subset_lib
 from eval.run import spec as spec_lib
 from eval.run import subsets
 from eval.run.model import definitions as definitions_lib
-from eval.run.model import functions, output_classes, training_data
+from eval.run.model import functions, output_classes, training_data, zero_shot
 from eval.tasks import base
 from eval.tasks.headlines import baselines
 from models import adapters
 from models.last_layer import LastLayer
 from models.model import Model
 from models.spec import Spec
+from models.zero_shot import texts as texts_lib
 from robust_tfds import errors, missing, natural_sets
 from robust_tfds.building import geometry
 from robust_tfds.building.base import Builder
@@ -229,6 +230,7 @@ def make(
     functools.partial(function_model, parsed),
     lacks,
     fetch=fetch,
+    texts=_texts(parsed, task),
   )
   if (
     parsed.model and not objects
@@ -265,6 +267,32 @@ def make(
     with missing.collected(lacks):
       _check_frost(parsed.data)
   return dataclasses.replace(plan, lacks=tuple(lacks))
+
+
+def _texts(
+  config: spec_lib.RunSpec, task: base.Task
+) -> dict[str, texts_lib.Texts]:
+  """Return label -> the texts of the classes, of models with prompts."""
+  prompted = {k: e for k, e in config.entries.items() if e.prompts}
+  for entry in config.entries.values():
+    if entry.class_names and not entry.prompts:
+      raise errors.UserError(
+        f"{entry.key}: class_names are words for prompts. Set prompts, or leave it"
+        " out; what outputs stand for is classes."
+      )
+  if not prompted:
+    return {}
+  if task.setting.data.get("label_space"):
+    raise errors.UserError(
+      "config.data.label_space: prompts make outputs of the data set's classes"
+      " alone. Leave it out."
+    )
+  builder = config.builder
+  names = builder.class_names(os.fspath(config.data.manual_dir or ""))
+  known = builder.CLASSES
+  count = known if isinstance(known, int) else len(known)
+  classes = [each[0] for each in names]
+  return {k: zero_shot.texts(e, classes, count) for k, e in prompted.items()}
 
 
 def _add_last_layers(
@@ -583,8 +611,10 @@ def _outputs(plan: Plan) -> dict[str, output_classes.OutputClasses]:
     )
     out |= {label: outputs} if outputs else {}
   if builder.OWN:
-    out |= _published_classes(plan, names, set(out))
-    _check_order(plan, builder.OWN, {*out, *trained})
+    # Of prompts the outputs are the set's classes.
+    prompted = {k for k, entry in plan.models.items() if entry.prompts}
+    out |= _published_classes(plan, names, {*out, *prompted})
+    _check_order(plan, builder.OWN, {*out, *trained, *prompted})
   if plan.task.among_all:
     out = {label: outputs.among_all() for label, outputs in out.items()}
   return out

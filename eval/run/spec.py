@@ -84,6 +84,14 @@ _Outputs = Annotated[
 ]
 
 
+_Prompts = Annotated[
+  str | list[str] | tuple[str, ...] | None,
+  pydantic.Field(
+    description="a name of prompts, a file of templates, or templates with {}"
+  ),
+]
+
+
 _UNNAMED: Any = None  # the default is that of who reads the key
 
 
@@ -132,6 +140,8 @@ class Model(settings.Group):
     long_px: of detectors, what the longer one is at most.
     spec: fields of its spec.
     classes: what its outputs stand for, see `model/output_classes.py`.
+    prompts: of a CLIP model, what its text tower reads, see `model/zero_shot.py`.
+    class_names: words for the data set's classes in prompts, see there.
     trained_on: what it was trained on, see `model/training_data.py`.
     corruptions_seen: corruptions that it was trained on, or `none`.
     train: the recipe by which a small model is trained in the run.
@@ -148,6 +158,8 @@ class Model(settings.Group):
   long_px: settings.Positive = _UNNAMED
   spec: _Spec = {}
   classes: _Outputs = ""
+  prompts: _Prompts = ""
+  class_names: _Outputs = ""
   trained_on: settings.Text = ""
   corruptions_seen: _Seen = ""
   train: Train | None = None

@@ -91,7 +91,7 @@ def _data_facts(plan: Plan, source: inputs.Source, content: str) -> DataFacts:
 
 def _model_facts(plan: Plan, label: str, model: LoadedModel) -> ModelFacts:
   own, entry = model.own, plan.models[label]
-  outputs = model.outputs
+  outputs, head = model.outputs, plan.definitions[label].head
   return ModelFacts(
     name=entry.name if label not in plan.objects else "",
     weights=model.weights,
@@ -107,6 +107,7 @@ def _model_facts(plan: Plan, label: str, model: LoadedModel) -> ModelFacts:
     corruptions_seen=training_data.corruptions_seen(entry),
     severities_seen=training_data.severities_seen(entry),
     outputs=model.kind.name if model.kind.notes else None,
+    prompts=head.facts if head else None,
   )
 
 

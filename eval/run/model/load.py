@@ -19,6 +19,7 @@ from eval.pipeline import (
   whole_outputs,
 )
 from eval.run import data as data_lib
+from eval.run.execution import progress
 from eval.run.model import output_classes, own_models, probe, train_mode
 from eval.run.plan import Plan, check_classes
 from models import weights_file
@@ -81,7 +82,10 @@ def load(
   entry, model = plan.models[label], plan.model(label)
   check_classes(plan, label, model.spec, clean.builder)
   variables = variables_of(plan, label, clean, workdir, host)
-  weights = weights_file.sha256(variables)
+  head = plan.definitions[label].head
+  # Embeddings follow from the text tower, and differ a little between devices.
+  read = {**variables, "text": head.tower.variables} if head else variables
+  weights = weights_file.sha256(read)
   outputs = plan.outputs.get(label)
   own: own_models.OwnModel | None = None
   answers: Mapping[str, np.ndarray] = {}
@@ -196,9 +200,15 @@ def _own_variables(
     )
   if plan.own(label):
     return own_models.variables(label, model, jax.random.key(plan.seed))
-  checkpoint = plan.definitions[label].checkpoint
-  assert checkpoint is not None  # plans have no model without weights
-  return checkpoint.variables
+  definition = plan.definitions[label]
+  assert (
+    definition.checkpoint is not None
+  )  # plans have no model without weights
+  variables = definition.checkpoint.variables
+  if definition.head is None:
+    return variables
+  progress.say(f"{label}: embedding {len(definition.head.ids):,} prompts")
+  return {**variables, "text": definition.head.embeddings()}
 
 
 def _source(name: str, model: Model) -> dict[str, str]:
