@@ -188,7 +188,7 @@ class TargetsTest(in_folder.TestCase):
         expected.append(abs(noisy.mean() - pixels.mean()) / 255)
     every = _values(result, "gaussian_noise_3")
     self.assertAlmostEqual(every, np.mean(expected), delta=0.01)
-    self.assertNotIn("_distance_retained", result.summary)  # clean is 0
+    self.assertNotIn("part__distance_retained", result.summary)  # of 0
 
 
 def tiny_files_set(root):
