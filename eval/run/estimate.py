@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import jax
 
 from eval.cells.workdir import Workdir
+from eval.run import adapt as adapt_lib
 from eval.run import costs as costs_lib
 from eval.run import plan as plan_lib
 from eval.run.execution import one_pass
@@ -47,6 +48,12 @@ def describe(
   lines += [*_cells(chosen), *plan.crop_lines]
   if plan.left_out_note:
     lines.append(plan.left_out_note)
+  if plan.adapts:
+    count = adapt_lib.passes(plan.adapts, plan.conditions)
+    lines.append(
+      f"adaptation: {count} pass{'es' * (count > 1)} over the set: one serves all"
+      " conditions that begin anew, a stream takes one a condition"
+    )
   for label in plan.models:
     lines += [f"{label}: {note}" for note in plan.notes(label)]
   find = costs_lib.measure if measure else costs_lib.count

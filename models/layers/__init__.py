@@ -37,6 +37,7 @@ def conv(
   padding: Pair = 0,
   *,
   groups: int = 1,
+  dilation: int = 1,
   bias: bool = True,
   rngs: nnx.Rngs,
 ) -> nnx.Conv:
@@ -52,6 +53,7 @@ def conv(
     _pair(kernel),
     strides=_pair(stride),
     padding=((high, high), (wide, wide)),
+    kernel_dilation=_pair(dilation),
     feature_group_count=groups,
     use_bias=bias,
     kernel_init=jax.nn.initializers.he_normal(),

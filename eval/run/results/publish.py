@@ -162,6 +162,7 @@ def context(
       (cell.model, cell.name, cell.level): bins
       for cell, bins in scored.reliability.items()
     },
+    curves=scored.curves,
     **others,
   )
 
