@@ -119,10 +119,12 @@ def _legend(context: Context) -> pictures.Line:
 def _add_legend(fig: style.Figure, classes: pictures.Line) -> None:
   from matplotlib.patches import Patch
 
-  swatches = [p for p in classes.pictures if p.pixels is not None]
   fig.legend(
-    [Patch(color=tuple(p.pixels[0, 0] / 255)) for p in swatches],
-    [p.title for p in swatches],
+    handles=[
+      Patch(color=p.pixels[0, 0] / 255, label=p.title)
+      for p in classes.pictures
+      if p.pixels is not None
+    ],
     loc="outside upper center",
     ncols=6,
     fontsize=7,
