@@ -139,9 +139,9 @@ class Context:
 
   @property
   def extra(self) -> list[str]:
-    """The run's corruptions that are published separately."""
-    names = self.family.names("extra")
-    return [n for n in self.corruptions if n in names]
+    """The run's corruptions that are published separately, C-bar's too."""
+    others = (*self.common, *self.own)
+    return [n for n in self.corruptions if n not in others]
 
   @property
   def own(self) -> list[str]:

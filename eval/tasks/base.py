@@ -28,7 +28,7 @@ from eval.tasks.headlines import adapted, baselines, spread
 from eval.tasks.headlines import headlines as headlines_lib
 from eval.tasks.parts import example_checks, reliability, top_k
 from eval.tasks.parts.own_metrics import OwnMetrics
-from robust_tfds import conditions, errors
+from robust_tfds import conditions, datasets, errors
 from robust_tfds.building import geometry
 from robust_tfds.corruptions import spec as corruption_spec
 
@@ -138,7 +138,8 @@ class Task(abc.ABC):
   """The protocol of one benchmark.
 
   Class attributes: facts: names, order and direction of its numbers. family:
-  the family of its conditions. model_kind: the kind of its models, see
+  the family of its conditions (of an instance its data set's). model_kind: the
+  kind of its models, see
   `models.names`. set_kind: the `KIND` of its data sets. clean_config: the data
   set's config that corruptions are made from. clean_codec: the codec of that
   config; empty if the data set has one codec. fly_codecs: codecs that can be
@@ -158,7 +159,7 @@ class Task(abc.ABC):
   """
 
   facts: TaskFacts
-  family: ClassVar[conditions.Family] = conditions.PICTURES
+  family: conditions.Family = conditions.PICTURES
   model_kind: ClassVar[ModelKind] = "classification"
   set_kind: ClassVar[str] = "pictures"
   clean_config: ClassVar[str] = "clean"
@@ -185,6 +186,9 @@ class Task(abc.ABC):
   def __init__(self, setting: Setting):
     """Check the setting; raise UserError if the task cannot run it."""
     self.setting = setting
+    of_set = datasets.class_or_unknown(setting.dataset).FAMILY
+    if of_set and of_set.kind == self.family.kind:
+      self.family = of_set
 
   @property
   def pixel_words(self) -> Sequence[str]:

@@ -172,7 +172,7 @@ class BuildTest(in_folder.TestCase):
       [(name, board_lib.WHOLE, None, None) for name in ("a", "b")],
     )
     (note,) = [n for n in board.notes if "ranked" in n.lower()]
-    self.assertStartsWith(note, "Nothing is ranked by Mean error (15): ")
+    self.assertStartsWith(note, "Nothing is ranked by Mean error (common): ")
 
   def test_models_that_saw_test_corruptions_are_marked(self):
     run = self._write(
