@@ -40,6 +40,7 @@ def evaluate(
   class_names: Any = None,
   outputs: str = "auto",
   allow_random: bool = False,
+  adapt: str | Mapping[str, Any] | None = None,
   geometry: str | None = None,
   label_space: str | os.PathLike[str] | None = None,
   labels: str | os.PathLike[str] | None = None,
@@ -118,6 +119,9 @@ def evaluate(
       as its spec says, of a plain function what its answers to a probe are.
     allow_random: take models that draw; what they answer must depend on the
       input and chance alone.
+    adapt: a method of `models.adaptation.names()` by which the model adapts while
+      it is tested, or a dict: `{"method": "tent", "setting": "continual"}`, see
+      docs/ADAPTATION.md. Its `batch_size` and `seed` stand above those here.
     geometry: the crop before corruptions, by the set's names: `model` (each
       model's own), `none` (whole pictures), ...
     label_space: classes that a model is asked among: `all` its own, not the

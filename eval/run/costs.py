@@ -1,5 +1,6 @@
 """What a run needs, in bytes; for `--plan=measure` its times, on one batch each."""
 
+import contextlib
 import dataclasses
 import functools
 import itertools
@@ -18,7 +19,7 @@ from eval.cells.workdir import Workdir
 from eval.pipeline import inputs
 from eval.run import data as data_lib
 from eval.run import plan as plan_lib
-from robust_tfds import datasets, devices, hosts
+from robust_tfds import datasets, devices, hosts, missing
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
 
@@ -82,6 +83,9 @@ def count(
   size = plan.config.batch_size, side
   shapes = [plan.model(label).spec.batch_shape(*size) for label in labels]
   largest = max((math.prod(shape) for shape in shapes), default=0)
+  largest += max(
+    (_logit_bytes(plan, label, side) for label in labels), default=0
+  )
   return Costs(
     examples=data_lib.num_examples(plan, workdir),
     pixel_bytes=3.0 * side**2,
@@ -127,6 +131,13 @@ def measure(
   )
 
 
+def _logit_bytes(plan: plan_lib.Plan, label: str, side_px: int) -> int:
+  """Return the bytes of one picture's logits at full size, of a segmenter."""
+  spec = plan.model(label).spec
+  segments = spec.kind == "segmentation"
+  return 4 * spec.num_classes * side_px**2 * segments
+
+
 def _row_bytes(plan: plan_lib.Plan, label: str, condition: Condition) -> float:
   """Return about how many bytes the predictions of an example take on disk."""
   spec: Any = plan.model(label).spec
@@ -147,7 +158,10 @@ def _peak_bytes() -> int:
 def _source(
   plan: plan_lib.Plan, workdir: Workdir | None
 ) -> inputs.Source | None:
-  """Return the clean set, if it is prepared."""
+  """Return the clean set, if its files are here or it is prepared."""
+  with contextlib.suppress(missing.MissingError):  # `--plan` says what lacks
+    if plan.fly and (files := data_lib.unprepared(plan, workdir, hosts.Host())):
+      return files
   folder = data_lib.data_dir(plan, workdir)
   if folder is None or not data_lib.prepared_examples(plan, workdir):
     return None

@@ -57,6 +57,7 @@ DEFAULTS: Keywords = {
   "class_names": None,
   "outputs": "auto",
   "allow_random": False,
+  "adapt": None,
   "metric": None,
   "targets": None,
   "target": None,
@@ -84,7 +85,8 @@ def spec_of(
   if not isinstance(predict, Mapping):
     given, entry = _model(predict, "", example, spec, keywords)
     label = entry["label"] or entry["name"]
-    return spec.replace_model(entry), {label: given} if given else {}
+    run = spec.replace_model(entry).adapted(keywords["adapt"])
+    return run, {label: given} if given else {}
   if not predict:
     raise errors.UserError("predict: got no model, expected one or several.")
   entries, objects = {}, {}
@@ -92,7 +94,7 @@ def spec_of(
     given, entries[label] = _model(each, label, example, spec, keywords)
     if given:
       objects[label] = given
-  return spec.replace_models(entries), objects
+  return spec.replace_models(entries).adapted(keywords["adapt"]), objects
 
 
 def typed(

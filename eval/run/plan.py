@@ -10,6 +10,7 @@ import ml_collections
 
 from eval import tasks
 from eval.pipeline import subset as subset_lib
+from eval.run import adapt as adapt_lib
 from eval.run import spec as spec_lib
 from eval.run import subsets
 from eval.run.model import definitions as definitions_lib
@@ -80,6 +81,11 @@ class Plan:
   def fly(self) -> bool:
     """Whether corrupted pixels are made on the fly."""
     return self.task.setting.fly
+
+  @property
+  def adapts(self) -> dict[str, adapt_lib.Adapt]:
+    """Label -> how a model adapts, of those that do."""
+    return {k: e.adapt for k, e in self.models.items() if e.adapt}
 
   def own(self, label: str) -> bool:
     """Return whether a model is the user's, not one of the catalogue."""
@@ -155,6 +161,8 @@ class Plan:
     outputs = self.outputs.get(label)
     names = [n[0] for n in self.class_names()] if outputs else []
     words = [outputs.relabelling.words(names)] if outputs else []
+    adapt = self.models[label].adapt
+    words += [adapt_lib.words(adapt)] if adapt else []
     return [*self.definitions[label].notes, *words]
 
   @property
@@ -221,10 +229,17 @@ def make(
     task = task_of(parsed)
   spec_lib.check_keys(task)
   conditions = _conditions(task)  # refused before a checkpoint is read
-  objects = objects or {}
   entries = parsed.entries
+  adapts = {k: e.adapt for k, e in entries.items() if e.adapt}
+  adapt_lib.check(adapts, parsed.batch_size, parsed.task)
+  copies = {
+    label: adapt.source
+    for label, adapt in adapts.items()
+    if adapt.source in entries
+  }
+  objects = dict(objects or {})
   defined = definitions_lib.define(
-    entries,
+    {k: e for k, e in entries.items() if k not in copies},
     objects,
     task.model_kind,
     functools.partial(function_model, parsed),
@@ -240,6 +255,11 @@ def make(
       parsed = parsed.called(definition.model.name)
     entries = parsed.entries
     defined = dict.fromkeys(entries, definition)
+  for label, source in copies.items():
+    defined[label] = defined[source]
+    if source in objects:
+      objects[label] = objects[source]
+  defined = {label: defined[label] for label in entries}
   defined = _add_last_layers(entries, defined, parsed.builder)
   seen = {
     label: _as_stored(each, parsed.builder) for label, each in defined.items()

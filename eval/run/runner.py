@@ -20,6 +20,7 @@ from eval.run import data as data_lib
 from eval.run import own_metrics, targets
 from eval.run.execution import cells as cells_lib
 from eval.run.execution import fingerprints, one_pass, run_cache, timing
+from eval.run.execution import visits as visits_lib
 from eval.run.execution.contents import Contents
 from eval.run.execution.progress import Progress, say
 from eval.run.model import load as load_lib
@@ -27,6 +28,7 @@ from eval.run.model import own_models
 from eval.run.plan import Plan
 from eval.run.results import publish
 from robust_tfds import (
+  cores,
   devices,
   errors,
   hosts,
@@ -65,6 +67,12 @@ class Runner:
     self.plan, self.workdir = plan, Workdir(workdir)
     self._repair, self._break_lock = repair, break_lock
     self._shard, self._chosen = shard, shard.share(plan.cells)
+    streams = [k for k, a in plan.adapts.items() if a.is_sequential]
+    if streams and shard.count > 1:
+      raise errors.UserError(
+        f"--shard={shard}: {streams[0]} goes through its conditions one after the"
+        " other, expected one process. Leave --shard out, or make a run a model."
+      )
     self._reports = report
     self._outcome: publish.Outcome | None = None
     self.mesh = devices.mesh()
@@ -133,6 +141,10 @@ class Runner:
     if self._reports and self.plan.config.reports:
       self._say("all cells are there; writing the table and the report")
     rows = outcome.publish(cells, self.stages)
+    took = self.stages.summary({})
+    computing = devices.description().partition(",")[0]
+    for line in timing.lines(took, computing, cores.usable()):
+      self._say(line)
     if self._reports:
       outcome.report(self.workdir.reports)
     return rows
@@ -304,9 +316,10 @@ class Runner:
           stopping.when_stopped(at_end),
           stopping.when_stopped(progress.close),
         ):
-          for source, of_source in self._group_by_source(cells).items():
-            lacking = [c for c in of_source if c not in done]
-            maker.run(of_source, lacking, source)
+          adapts = self.plan.adapts
+          visits = visits_lib.plan(cells, adapts, self.data.source)
+          whole = visits_lib.Maker(self.workdir, setup, maker, visits)
+          whole.run(adapts, done)
 
   def _kept_in_words(
     self, cells: Sequence[Cell], done: set[Cell], maker: cells_lib.CellMaker
@@ -330,12 +343,3 @@ class Runner:
     """Return how many images this host shows to the cell's model."""
     each = self.plan.task.images_per_example(cell.condition)
     return each * self.data.source(cell.condition).share
-
-  def _group_by_source(
-    self, cells: Sequence[Cell]
-  ) -> dict[inputs.Source, list[Cell]]:
-    """Return the sets that are read, and the cells that are made of each."""
-    out: dict[inputs.Source, list[Cell]] = {}
-    for cell in cells:
-      out.setdefault(self.data.source(cell.condition), []).append(cell)
-    return out

@@ -17,6 +17,7 @@ from typing import Annotated, Any, Literal
 import ml_collections
 import pydantic
 
+from eval.run import adapt as adapt_lib
 from eval.run import dataset_config, own_metrics
 from eval.tasks import base
 from eval.tasks.parts.own_metrics import OwnMetrics
@@ -146,6 +147,7 @@ class Model(settings.Group):
     corruptions_seen: corruptions that it was trained on, or `none`.
     train: the recipe by which a small model is trained in the run.
     last_layer: the recipe by which its last layer is fitted in the run.
+    adapt: how it adapts while it is tested; None: it does not.
   """
 
   name: settings.Name
@@ -164,6 +166,7 @@ class Model(settings.Group):
   corruptions_seen: _Seen = ""
   train: Train | None = None
   last_layer: LastLayer | None = None
+  adapt: adapt_lib.Adapt | None = None
   _key: str = pydantic.PrivateAttr("model")
 
   @pydantic.model_validator(mode="before")
@@ -341,6 +344,34 @@ class RunSpec(settings.Group):
     models = {k: _model(f"models.{k}", each) for k, each in values.items()}
     return self.model_copy(update={"models": models})
 
+  def adapted(self, value: Any) -> RunSpec:
+    """Return the spec in which each model stands beside itself, adapting.
+
+    Args:
+      value: see `adapt.parsed`.
+    """
+    asked = adapt_lib.parsed(value, self._picture_px)
+    if asked is None:
+      return self
+    models = {}
+    for label, entry in self.entries.items():
+      values = entry.model_dump(exclude_unset=True) | {"label": ""}
+      models[label] = values
+      for name, adapt in adapt_lib.entries(asked, label).items():
+        models[name] = {**values, "adapt": adapt}
+    levels = adapt_lib.levels(asked, self.data.severities)
+    data = self.data.model_copy(update={"severities": levels})
+    update = {"data": data, "batch_size": asked.batch_size, "model": None}
+    out = self.model_copy(update=update)
+    out.model_fields_set.discard("model")
+    return out.replace_models(models)
+
+  @property
+  def _picture_px(self) -> int:
+    """The side of the pictures that corruptions take; 0 if they differ."""
+    edition = self.builder.edition_of(self.data.geometry or "")
+    return base.Setting(self.data.name, edition).edition_px
+
   def called(self, name: str) -> RunSpec:
     """Return the spec with a label for a model of the user's that does not have one."""
     model = self.model
@@ -367,6 +398,8 @@ def defaults(
   place, path = config, list(groups)
   if not path:
     return settings.defaults(RunSpec)
+  if path[0] == "adapt":
+    return adapt_lib.defaults(path)
   if path == ["data"]:
     return {k: v for k, v in settings.defaults(Data).items() if k != "own"}
   depth = {"model": 1, "models": 2}.get(path[0], len(path) + 1)
@@ -408,25 +441,27 @@ def from_values(values: Mapping[str, Any]) -> RunSpec:
       number from 0`; of unknown keys with the nearest one.
   """
   values, own = own_metrics.taken(values)
-  resolved, builder = dataset_config.resolved(_without_empty(values))
+  values = adapt_lib.merged(_without_empty(values))
+  resolved, builder = dataset_config.resolved(values)
   given = settings.plain(dataset_config.add_conditions(resolved))
   entries = given.pop("models", None)
   model = given.pop("model", None)
+  adapt = given.pop("adapt", None)
   out = settings.validated(RunSpec, given)
   out._own = builder
-  out._own_metrics = own.read(out.builder) if own else None
+  out._own_metrics = own(out.builder) if own else None
   if model and entries:
     raise errors.UserError(
       "config.model and config.models are both set, and a run reads one of them:"
       " put all models into config.models."
     )
   if model is not None:
-    return out.replace_model(model)
+    return out.replace_model(model).adapted(adapt)
   if not isinstance(entries or {}, Mapping):
     raise errors.UserError(
       f"config.models: got {entries!r}, expected a group of settings."
     )
-  return out.replace_models(entries) if entries else out
+  return out.replace_models(entries).adapted(adapt) if entries else out
 
 
 def _model(key: str, values: Mapping[str, Any]) -> Model:

@@ -24,11 +24,11 @@ from eval.cells.number import Key
 from eval.metrics import calibration, corruption_error, resampling
 from eval.pipeline import blocks, inputs, predict
 from eval.pipeline import show as show_lib
-from eval.tasks.headlines import baselines, spread
+from eval.tasks.headlines import adapted, baselines, spread
 from eval.tasks.headlines import headlines as headlines_lib
 from eval.tasks.parts import example_checks, reliability, top_k
 from eval.tasks.parts.own_metrics import OwnMetrics
-from robust_tfds import conditions, errors
+from robust_tfds import conditions, datasets, errors
 from robust_tfds.building import geometry
 from robust_tfds.corruptions import spec as corruption_spec
 
@@ -93,6 +93,7 @@ class RunScores:
       draws.
     reliability: cell -> its reliability diagram, if scores are known.
     part: how many of the published examples were run; empty if all were.
+    curves: errors over the stream, of models that adapt and those beside them.
   """
 
   rows: list[table.Row]
@@ -103,6 +104,7 @@ class RunScores:
     dataclasses.field(default_factory=dict)
   )
   part: str = ""
+  curves: Sequence[adapted.Curve] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -136,7 +138,8 @@ class Task(abc.ABC):
   """The protocol of one benchmark.
 
   Class attributes: facts: names, order and direction of its numbers. family:
-  the family of its conditions. model_kind: the kind of its models, see
+  the family of its conditions (of an instance its data set's). model_kind: the
+  kind of its models, see
   `models.names`. set_kind: the `KIND` of its data sets. clean_config: the data
   set's config that corruptions are made from. clean_codec: the codec of that
   config; empty if the data set has one codec. fly_codecs: codecs that can be
@@ -144,7 +147,7 @@ class Task(abc.ABC):
   canvas. per_model: each model is shown different inputs, see `show`. unit:
   what a model is shown, in words. has_pairs: `pairs` gives the true and the
   predicted classes. has_overlays: `overlays` gives boxes to draw. has_maps: `class_map`
-  gives a class for every pixel.
+  gives a class for every pixel. adapts: models may adapt while they are tested.
   averages_answers: the table has means of the cells' metrics of answers. own_keys:
   keys of the config's `data` that this task reads and others do not.
   corrupts: it has conditions besides clean; without, the data set holds the
@@ -156,7 +159,7 @@ class Task(abc.ABC):
   """
 
   facts: TaskFacts
-  family: ClassVar[conditions.Family] = conditions.PICTURES
+  family: conditions.Family = conditions.PICTURES
   model_kind: ClassVar[ModelKind] = "classification"
   set_kind: ClassVar[str] = "pictures"
   clean_config: ClassVar[str] = "clean"
@@ -168,6 +171,7 @@ class Task(abc.ABC):
   has_pairs: ClassVar[bool] = False
   has_overlays: ClassVar[bool] = False
   has_maps: ClassVar[bool] = False
+  adapts: ClassVar[bool] = False
   averages_answers: ClassVar[bool] = False
   corrupts: ClassVar[bool] = True
   own_keys: ClassVar[tuple[str, ...]] = ()
@@ -182,6 +186,9 @@ class Task(abc.ABC):
   def __init__(self, setting: Setting):
     """Check the setting; raise UserError if the task cannot run it."""
     self.setting = setting
+    of_set = datasets.class_or_unknown(setting.dataset).FAMILY
+    if of_set and of_set.kind == self.family.kind:
+      self.family = of_set
 
   @property
   def pixel_words(self) -> Sequence[str]:
@@ -622,6 +629,7 @@ class Scorer:
     self._part = ""
     self._pairs: dict[Cell, np.ndarray] = {}
     self._reliability: dict[Cell, calibration.Bins] = {}
+    self._answers: dict[Cell, adapted.Answers] = {}
 
   def add(self, cell: Cell, columns: Columns) -> list[table.Row]:
     """Measure a cell and return its rows; its columns are not needed
@@ -636,6 +644,9 @@ class Scorer:
     self._measured[cell] = task.measure(cell, columns, self._truth)
     if task.has_pairs:
       self._pairs[cell] = task.pairs(columns)
+    if task.adapts and {"top5", "label"} <= columns.keys():
+      wrong = columns["top5"][:, 0] != columns["label"]
+      self._answers[cell] = adapted.Answers(wrong, columns.get("position"))
     bins = reliability.bins(columns)
     if bins is not None:
       self._reliability[cell] = bins
@@ -652,6 +663,7 @@ class Scorer:
     models = self._models(cells)
     if rows:
       rows += task.summary_rows(list(models.values()))
+      rows += adapted.rows(cells, models) if task.adapts else []
     notes = task.note, task.subset, self._part
     pairs, bins = self._pairs, self._reliability
     return RunScores(
@@ -661,6 +673,7 @@ class Scorer:
       {c: bins[c] for c in cells if c in bins},
       {label: self._drawn(model) for label, model in models.items()},
       self._part,
+      adapted.curves(cells, self._answers),
     )
 
   def _models(

@@ -98,6 +98,12 @@ AXES: Mapping[str, Axes] = {
     "means from printed FR times AlexNet's rates",
   ),
   "detection": Axes(("p", "mpc"), _as_they_are, "P: clean AP", "mPC: mean AP"),
+  "segmentation": Axes(
+    ("clean_miou", "mean_miou"),
+    _as_they_are,
+    "clean mIoU",
+    "mean mIoU under corruption",
+  ),
   "frame_detection": Axes(
     ("map_orig", "map_pmk"),
     _as_they_are,

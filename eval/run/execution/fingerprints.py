@@ -12,7 +12,7 @@ from eval.cells.workdir import Workdir
 from eval.pipeline import inputs
 from eval.run.data import Data
 from eval.run.execution.contents import Contents
-from eval.run.model import training_data
+from eval.run.model import adapted, training_data
 from eval.run.model.load import LoadedModel
 from eval.run.plan import Plan
 from robust_tfds import errors, own_corruptions, reading
@@ -107,6 +107,11 @@ def _model_facts(plan: Plan, label: str, model: LoadedModel) -> ModelFacts:
     corruptions_seen=training_data.corruptions_seen(entry),
     severities_seen=training_data.severities_seen(entry),
     outputs=model.kind.name if model.kind.notes else None,
+    adaptation=(
+      adapted.facts(entry.adapt, model.adapting)
+      if entry.adapt and model.adapting
+      else None
+    ),
     prompts=head.facts if head else None,
   )
 

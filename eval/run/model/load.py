@@ -11,6 +11,9 @@ from jax.sharding import Mesh
 
 from eval.cells.workdir import Workdir
 from eval.pipeline import (
+  adapting as adapting_lib,
+)
+from eval.pipeline import (
   inputs,
   on_host,
   predict,
@@ -20,7 +23,13 @@ from eval.pipeline import (
 )
 from eval.run import data as data_lib
 from eval.run.execution import progress
-from eval.run.model import output_classes, own_models, probe, train_mode
+from eval.run.model import (
+  adapted,
+  output_classes,
+  own_models,
+  probe,
+  train_mode,
+)
 from eval.run.plan import Plan, check_classes
 from models import weights_file
 from models.last_layer import LastLayer
@@ -36,6 +45,7 @@ Predictor = (
   | on_host.HostPredictor
   | relabel.Predictor
   | whole_outputs.Predictor
+  | adapting_lib.AdaptingPredictor
 )
 
 
@@ -52,6 +62,7 @@ class LoadedModel:
     outputs: what its outputs stand for; None: the classes, in their order.
     kind: whether its outputs are logits.
     notes: what a run prints of its answers to the probe.
+    adapting: the predictor with its states, of a model that adapts.
   """
 
   predictor: Predictor
@@ -62,6 +73,7 @@ class LoadedModel:
   outputs: output_classes.OutputClasses | None = None
   kind: probabilities.OutputKind = probabilities.OutputKind()
   notes: Sequence[str] = ()
+  adapting: adapting_lib.AdaptingPredictor | None = None
 
 
 def load(
@@ -120,8 +132,11 @@ def load(
     )
   stated = getattr(model.spec, "outputs", "auto")  # detectors have none
   kind = probabilities.kind_of(label, stated, answers.get("logits"))
-  predictor: predict.Predictor | on_host.HostPredictor | relabel.Predictor
-  predictor = on_host.predictor(model, variables, mesh)
+  predictor: Any = None
+  adapter = adapted.predictor(
+    plan, label, kind, variables, clean, workdir, mesh
+  )
+  predictor = adapter or on_host.predictor(model, variables, mesh)
   if kind.name != probabilities.LOGITS:
     predictor = relabel.Predictor(predictor, kind.reducing)
   if outputs:
@@ -135,6 +150,7 @@ def load(
     outputs,
     kind,
     notes,
+    adapter,
   )
 
 
@@ -153,7 +169,7 @@ def variables_of(
 
   network = _own_variables(plan, label, model.network, workdir, host)
   recipe, size = entry.last_layer, plan.config.batch_size // host.count
-  source = inputs.Source(clean.builder, recipe.split, batch_size=size)
+  source = clean.part(recipe.split, size)
   return hosts.first_host_first(
     host,
     f"last layer {label}",
@@ -181,6 +197,9 @@ def _own_variables(
   plan: Plan, label: str, model: Model, workdir: Workdir, host: hosts.Host
 ) -> Any:
   """Return a model's weights: given, trained, its own or from a checkpoint."""
+  adapt = plan.models[label].adapt
+  if adapt and adapt.source and adapt.source in plan.models:
+    label = adapt.source  # its weights are those
   entry, model_object = plan.models[label], plan.objects.get(label)
   if model_object and model_object.variables is not None:
     return model_object.variables

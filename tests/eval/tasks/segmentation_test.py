@@ -1,20 +1,27 @@
 """The task of segmentation: what is kept, headlines, protocols, pictures."""
 
+import jax
 import jax.numpy as jnp
 import ml_collections
 import numpy as np
+import pytest
 from absl.testing import absltest, parameterized
 
 from eval import tasks
 from eval.cells.cell import Cell
 from eval.cells.files import packed
+from eval.compare import runs, scores
+from eval.compare.boards import build
+from eval.compare.pairs import compare
 from eval.metrics import segmentation as metrics
 from eval.pipeline import inputs, relabel
 from eval.report.reports.segmentation import gallery
 from eval.tasks import base, segmentation
 from eval.tasks.parts import class_maps, protocols
-from robust_tfds import conditions, errors
+from robust_tfds import conditions, corruptions, devices, errors
 from robust_tfds.conditions import Condition
+from tests import in_folder, tiny_files
+from tests.eval.compare import task_runs
 
 _CLASSES = 5
 
@@ -187,6 +194,38 @@ class HeadlinesTest(parameterized.TestCase):
     self.assertNotIn("iou/class=2", measured.numbers)
 
 
+class SideBySideTest(in_folder.TestCase):
+  """Boards and comparisons of two runs."""
+
+  def _run(self, name, strength, **options):
+    place = self.root / name
+    return task_runs.segmentation(place, strength, label=name, **options)
+
+  def _boards(self, *folders):
+    return build.boards(scores.score_runs(runs.read([str(f) for f in folders])))
+
+  def test_a_board_ranks_one_protocol(self):
+    one, other = self._run("one", 0.9), self._run("other", 0.8)
+    theirs = self._run("theirs", 0.7, protocol="fan_19", corruptions="all")
+    boards = self._boards(one, other, theirs)
+    self.assertLen(boards, 2)
+    first = max(boards, key=lambda board: len(board.entries))
+    self.assertEqual([e.label for e in first.entries], ["one", "other"])
+    self.assertEqual(first.ranked_by, "mean_miou")
+
+  def test_a_comparison_of_the_same_pictures(self):
+    both = self._run("one", 0.9), self._run("other", 0.7)
+    first, second = runs.read_pair(*map(str, both))
+    (compared,) = compare.runs(first, second, "one,other")
+    lines = {(ln.metric, ln.corruption, ln.level): ln for ln in compared.lines}
+    for key in (("mean_miou", "", None), ("miou", "", 0), ("miou", "fog", 3)):
+      difference = lines[key].difference
+      self.assertAlmostEqual(
+        difference.value, lines[key].first - lines[key].second
+      )
+      self.assertGreater(difference.lo, 0, key)
+
+
 class ProtocolTest(absltest.TestCase):
   def test_cells(self):
     counts = {n: len(protocols.get(n).cells) for n in protocols.names()}
@@ -197,6 +236,29 @@ class ProtocolTest(absltest.TestCase):
     facts = [_task(name).config_facts() for name in protocols.names()]
     for i, one in enumerate(facts):
       self.assertNotIn(one, facts[:i])
+
+  @pytest.mark.slow
+  def test_swapped_channels(self):
+    image, condition = tiny_files.noise(32, 32), Condition("saturate", 3)
+    mesh = devices.mesh(jax.local_devices()[:1])
+    show = _task("fan_19").show(mesh, {})
+    ones = np.ones(1, np.int32)
+    batch = inputs.Batch(
+      image[None],
+      np.array([[32, 32]], np.int32),
+      ones > 0,
+      ["a"],
+      ["a"],
+      ones,
+      np.zeros((1, 32, 32), np.uint8),
+      any_size=True,
+    )
+    seen, _ = show.see(show.put(batch), condition, None)
+    (key,) = condition.keys(0, "mine", ["a"])
+    want = corruptions.corrupt(
+      image[..., ::-1], "saturate", 3, edition="any", key=jnp.asarray(key)
+    )
+    np.testing.assert_array_equal(seen[0], np.asarray(want)[..., ::-1])
 
   def test_a_part_of_a_protocol(self):
     task = _task("kamann_rother_16", corruptions="noise", severities=(3, 4))

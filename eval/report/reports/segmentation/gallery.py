@@ -11,6 +11,7 @@ from eval.charts import pictures
 from eval.metrics import definitions
 from eval.report.reports import base
 from eval.tables.context import Context
+from robust_tfds.charts import style
 
 _IGNORE = 255
 _GREY = (128, 128, 128)  # pixels that do not count
@@ -36,7 +37,13 @@ class Gallery(base.Pictures):
 
   def lines(self, context: Context) -> Sequence[pictures.Line]:
     first, folded = self.folded(context)
-    return [*first, *folded]
+    return [*first[:-1], *folded]  # the last names the colours
+
+  def draw(self, context: Context) -> style.Figure | None:
+    fig = super().draw(context)
+    if fig:
+      _add_legend(fig, _legend(context))
+    return fig
 
   def folded(
     self, context: Context
@@ -104,17 +111,35 @@ def _legend(context: Context) -> pictures.Line:
     pictures.Picture(
       np.tile(palette[i], (_SWATCH_PX, _SWATCH_PX, 1)), context.class_name(i)
     )
-    for i in _shown(context.maps.values())[:_MOST]
+    for i in _class_ids(context.maps.values())[:_MOST]
   ]
   return pictures.Line(swatches, "classes")
 
 
-def _shown(listed: Iterable[Sequence[tuple[np.ndarray, ...]]]) -> list[int]:
+def _add_legend(fig: style.Figure, classes: pictures.Line) -> None:
+  from matplotlib.patches import Patch
+
+  fig.legend(
+    handles=[
+      Patch(color=p.pixels[0, 0] / 255, label=p.title)
+      for p in classes.pictures
+      if p.pixels is not None
+    ],
+    loc="outside upper center",
+    ncols=6,
+    fontsize=7,
+  )
+
+
+def _class_ids(
+  conditions: Iterable[Sequence[tuple[np.ndarray, ...]]],
+) -> list[int]:
+  """Return the ids of the classes in masks and answers, sorted."""
   ids = {
     i
-    for each in listed
-    for _, *maps in each
-    for ids in maps
-    for i in np.unique(ids).tolist()
+    for pictures_of in conditions
+    for _, *maps in pictures_of
+    for class_map in maps
+    for i in np.unique(class_map).tolist()
   }
   return sorted(ids - {_IGNORE})
