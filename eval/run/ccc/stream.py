@@ -11,6 +11,7 @@ pixels are drawn by key, as theirs depend on the number of processes that made t
 
 from __future__ import annotations
 
+import concurrent.futures
 import dataclasses
 import functools
 import random
@@ -137,27 +138,21 @@ def parts(
     limit: pictures of the stream.
   """
   shown = 0
-  for number, node in enumerate(steps):
-    order = np.random.default_rng([_ORDER, seed, number])
-    chosen = order.permutation(len(sources))[:speed]
-    for start in range(0, min(speed, limit - shown), _AT_ONCE):
-      listed = chosen[start : min(start + _AT_ONCE, speed, limit - shown)]
-      of_part = [sources[i] for i in listed]
-      ids = [f"{number}/{s.example_id}" for s in of_part]
-      images = np.stack(
-        [
-          _cropped(s.picture.read(), side_px, key)
-          for s, key in zip(of_part, _keys(seed, dataset, _CROP, 0, ids))
-        ]
-      )
-      yield Part(
-        node,
-        corrupted(images, node, seed, dataset, ids),
-        np.array([s.label for s in of_part]),
-      )
-    shown += min(speed, limit - shown)
-    if shown >= limit:
-      return
+  with concurrent.futures.ThreadPoolExecutor() as pool:
+    for number, node in enumerate(steps):
+      order = np.random.default_rng([_ORDER, seed, number])
+      chosen = order.permutation(len(sources))[: min(speed, limit - shown)]
+      for start in range(0, len(chosen), _AT_ONCE):
+        of_part = [sources[i] for i in chosen[start : start + _AT_ONCE]]
+        ids = [f"{number}/{s.example_id}" for s in of_part]
+        keys = _keys(seed, dataset, _CROP, 0, ids)
+        read = functools.partial(_cropped, side=side_px)
+        images = np.stack([*pool.map(read, of_part, keys)])
+        levels = corrupted(images, node, seed, dataset, ids)
+        yield Part(node, levels, np.array([s.label for s in of_part]))
+      shown += len(chosen)
+      if shown >= limit:
+        return
 
 
 def corrupted(
@@ -193,8 +188,9 @@ def _stored(images: jax.Array) -> jax.Array:
   return jpeg.roundtrip_batch(images, _QUALITY)
 
 
-def _cropped(pixels: np.ndarray, side: int, key: np.ndarray) -> np.ndarray:
+def _cropped(source: Source, key: np.ndarray, side: int) -> np.ndarray:
   """Return a part of a picture as a square, flipped by a coin."""
+  pixels = source.picture.read()
   square = crops.apply(pixels, f"random_resized{side}", key)
   coin = seeding.words(key, _FLIP + 1)[_FLIP] & 1
   return square[:, ::-1] if coin else square
