@@ -9,6 +9,7 @@ import pytest
 from absl.testing import absltest, parameterized
 
 import models
+from eval import evaluate
 from eval.run.ccc import calibration, evaluation, stream
 from eval.run.ccc import matrix as matrix_lib
 from robust_tfds import errors
@@ -154,11 +155,29 @@ class ResultTest(absltest.TestCase):
     self.assertTrue((folder / "stream.png").exists())
 
 
+class DoorTest(parameterized.TestCase):
+  """What `evaluate` refuses of streams."""
+
+  @parameterized.parameters(
+    ("signs_ccc", {}, "needs matrix=FILE.npz"),
+    ("signs_ccc", {"matrix": "", "difficulty": "mild"}, "difficulty 'mild'"),
+    ("signs_ccc", {"matrix": "", "speed": 1000}, "expected 1 to 240"),
+    ("signs_ccc", {"matrix": "/nowhere.npz"}, "nowhere.npz"),
+    ("digits_c", {"speed": 5}, "of the streams imagenet_ccc, signs_ccc"),
+  )
+  def test_refused(self, dataset, options, message):
+    if options.get("matrix") == "":
+      file = _file(self.create_tempdir().full_path)
+      options = {"difficulty": "hard", **options, "matrix": file}
+    with self.assertRaisesRegex(errors.UserError, message):
+      evaluate(lambda images: np.zeros((len(images), 12)), dataset, **options)
+
+
 class SignsTest(absltest.TestCase):
   @pytest.mark.slow
   def test_measured_and_streamed(self):
     """A network's own matrix, then a stream with and without adapting."""
-    model = models.get("digits_cnn", num_classes=12)
+    model = models.get("signs_bn")
     variables = model.init(jax.random.key(0))
     out = pathlib.Path(self.create_tempdir().full_path) / "signs.npz"
     options = {"difficulty": "hard", "count": 6, "apart": 4, "out": out}
@@ -168,6 +187,25 @@ class SignsTest(absltest.TestCase):
       calibration.run(
         model, "signs_ccc", variables=variables, **{**options, "count": 7}
       )
+    results = [
+      evaluate(
+        model,
+        "signs_ccc",
+        variables=variables,
+        matrix=_file(out.parent),
+        difficulty="hard",
+        speed=24,
+        limit=limit,
+        adapt={"method": "tent", "beside": "bn"},
+      )
+      for limit in (100, 150)
+    ]
+    short, long = (r.accuracy["signs_bn tent"] for r in results)
+    self.assertEqual(
+      list(results[1].accuracy), ["signs_bn", "signs_bn tent", "signs_bn bn"]
+    )
+    self.assertEqual(results[1].sizes.tolist(), [64, 64, 22])
+    self.assertEqual(short[0], long[0])  # a longer stream begins alike
 
 
 if __name__ == "__main__":
