@@ -16,6 +16,7 @@ _ANYBODY = (
   "robust_tfds.charts",
   "robust_tfds.coco",
   "robust_tfds.conditions",
+  "robust_tfds.cores",
   "robust_tfds.durations",
   "robust_tfds.errors",
   "robust_tfds.hosts",

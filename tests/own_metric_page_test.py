@@ -54,7 +54,7 @@ def _targets(root: pathlib.Path, middles: dict[str, np.ndarray]) -> None:
 def _point(pictures: np.ndarray) -> np.ndarray:
   """The middle of what is brightest: float `[B, 1, 2]`."""
   grey = pictures.astype(float).mean(-1)
-  bright = grey >= np.quantile(grey, 0.97, axis=(1, 2), keepdims=True)
+  bright = grey > 150
   ys, xs = np.mgrid[: grey.shape[1], : grey.shape[2]]
   middle = [
     (bright * axis).sum((1, 2)) / bright.sum((1, 2)) for axis in (xs, ys)

@@ -72,8 +72,9 @@ class DataFacts(_Facts):
       label space.
     metric: version of the definitions of metrics, `provenance.METRICS_VERSION`.
     pixels: version of the pixels, `provenance.PIXELS_VERSION`.
-    content: sha256 of the prepared files that were read. Other files may hold
-      the same pixels.
+    content: sha256 of the prepared files that were read, or of ids, labels and
+      sizes of the sources and bytes of some (`source_notes.digest`). Other files
+      may hold the same pixels.
     decoders: the decoders of other programs' files, in words; empty: none. They
       are not in the fingerprint: tested ones give the same pixels, and a run
       goes on after an update. Comparisons report differences.

@@ -12,7 +12,7 @@ import dataclasses
 import functools
 import json
 import weakref
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import jax
@@ -45,13 +45,15 @@ def flat(name: str, answer: Any, rows: int) -> dict[str, Any]:
   out: dict[str, Any] = {}
 
   def add(path: list[str | int], value: Any) -> None:
-    several = isinstance(value, (tuple, list)) and not _is_array(value)
-    if isinstance(value, Mapping) or several:
-      pairs = value.items() if isinstance(value, Mapping) else enumerate(value)
-      for key, each in pairs:
-        add([*path, str(key) if isinstance(value, Mapping) else key], each)
+    if isinstance(value, Mapping):
+      for key, each in value.items():
+        add([*path, str(key)], each)
+    elif isinstance(value, (tuple, list)) and not _is_array(value):
+      for i, each in enumerate(value):
+        add([*path, i], each)
     else:
-      out[_START + json.dumps(path)] = _checked(name, path, value, rows)
+      where = f"{name} answered with an array{' at ' * bool(path)}{path or ''}"
+      out[_START + json.dumps(path)] = _checked(where, value, rows)
 
   add([], answer)
   if not out:
@@ -67,10 +69,11 @@ def nested(arrays: Mapping[str, Any]) -> Any:
   """
   tree: dict[Any, Any] = {}
   for name, array in arrays.items():
-    place, path = tree, ["", *_path(name)]
-    for key in path[:-1]:
+    path = reading.json_text(name.removeprefix(_START), name)
+    place = tree
+    for key in ["", *path[:-1]] if path else []:
       place = place.setdefault(key, {})
-    place[path[-1]] = array
+    place[path[-1] if path else ""] = array
   return _with_tuples(tree[""])
 
 
@@ -97,21 +100,15 @@ class Whole:
 
 @dataclasses.dataclass(eq=False)
 class _Placed:
-  """A batch on the devices, and its clean pictures by the models' crop."""
+  """A batch on the devices, and its clean pictures by the models' spec."""
 
   inner: Any
   clean: dict[Any, Any] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Shown:
-  """What a predictor gets beside a batch of pictures.
-
-  Attributes:
-    placed: the batch, for answers that are kept while it is shown.
-    sizes: int32 `[B, 2]` of pictures that are shown whole; else None.
-    clean: the same pictures without corruption; None if nobody asks.
-  """
+class _Beside:
+  """The batch, its sizes if shown whole, and its clean pictures if needed."""
 
   placed: _Placed
   sizes: Any
@@ -121,7 +118,7 @@ class Shown:
 class Show:
   """The show of a task, with the clean pictures beside the corrupted ones."""
 
-  def __init__(self, inner: show_lib.Show, *, with_clean: bool):
+  def __init__(self, inner: show_lib.Show, with_clean: bool):
     """Create it from the task's show."""
     self._inner, self._with_clean = inner, with_clean
     self.several = inner.several
@@ -137,31 +134,21 @@ class Show:
 
   def see(
     self, placed: _Placed, condition: Condition, spec: Any
-  ) -> tuple[Any, Shown]:
+  ) -> tuple[Any, _Beside]:
     """Return images, and what goes with them, see `show.Show`."""
-    see, clean = self._inner.see, None
-    if self._with_clean:
-      if spec not in placed.clean:
-        placed.clean[spec] = see(placed.inner, Condition(), spec)[0]
-      clean = placed.clean[spec]
-    images, sizes = see(placed.inner, condition, spec)
-    return images, Shown(placed, sizes, clean)
+    if self._with_clean and spec not in placed.clean:
+      clean, _ = self._inner.see(placed.inner, Condition(), spec)
+      placed.clean[spec] = clean
+    images, sizes = self._inner.see(placed.inner, condition, spec)
+    return images, _Beside(placed, sizes, placed.clean.get(spec))
 
 
 class Outputs:
   """The answers of a model call in progress, like `packing.Outputs`."""
 
   def __init__(self, future: concurrent.futures.Future[dict[str, Any]]):
-    """Create them."""
-    self._future = future
-
-  def block_until_ready(self) -> None:
-    """Wait until the model has answered."""
-    self._future.result()
-
-  def fetch(self) -> dict[str, Any]:
-    """Return `outputs` and `clean` as `Rows`, or raise the model's error."""
-    return dict(self._future.result())
+    """Create them; `future` holds `outputs` and `clean`, `Rows` or None."""
+    self.fetch = self.block_until_ready = future.result
 
 
 class Predictor:
@@ -172,16 +159,15 @@ class Predictor:
 
   def __init__(self, label: str, model: Any, variables: Any):
     """Create it without calling the model."""
-    call: Callable[[Any, Any], Any] = Whole(model).apply
+    call: Any = Whole(model).apply
     if not model.on_host:
       call = jax.jit(call)
       variables = jax.device_put(variables, jax.local_devices()[0])
-    self._label = label
+    self._label, self._item = label, model.spec.item_axes
     self._answer = functools.partial(call, variables)
     self._clean: weakref.WeakKeyDictionary[_Placed, Rows]
     self._clean = weakref.WeakKeyDictionary()
-    self._first: dict[str, int] = {}
-    self._item = model.spec.item_axes
+    self._first: dict[str, int] = {}  # axes of the first answer
     self._waiting: set[concurrent.futures.Future[Any]] = set()
 
   def __call__(
@@ -199,7 +185,6 @@ class Predictor:
       sizes: what `Show` gave with them.
       count: of rows that are examples.
     """
-    del labels, reduce
     if isinstance(images, jax.ShapeDtypeStruct):
       return Outputs(concurrent.futures.Future())
     future = on_host.thread().submit(self._call, images, sizes, count)
@@ -213,56 +198,54 @@ class Predictor:
       future.cancel()
 
   def _call(
-    self, images: jax.Array, shown: Shown, count: int | None
+    self, images: jax.Array, beside: _Beside, count: int | None
   ) -> dict[str, Any]:
     """Answer a batch; this runs in the thread."""
-    out = {"outputs": self._rows(images, shown, count), "clean": None}
-    if shown.clean is not None:
-      if shown.placed not in self._clean:
-        clean = self._rows(shown.clean, shown, count)
-        self._clean[shown.placed] = clean
-      out["clean"] = self._clean[shown.placed]
-    return out
+    placed, outputs = beside.placed, self._rows(images, beside.sizes, count)
+    if beside.clean is not None and placed not in self._clean:
+      self._clean[placed] = self._rows(beside.clean, beside.sizes, count)
+    return {"outputs": outputs, "clean": self._clean.get(placed)}
 
-  def _rows(self, images: jax.Array, shown: Shown, count: int | None) -> Rows:
+  def _rows(self, images: jax.Array, sizes: Any, count: int | None) -> Rows:
     pixels = devices.local_rows(images)
-    if shown.sizes is None:  # batches of one size, the last one filled up
-      flat_pixels = pixels.reshape(-1, *pixels.shape[-self._item :])
-      answer = self._named(flat_pixels)
+    if sizes is None:  # of one size, the last batch filled up
+      answer = self._named(pixels.reshape(-1, *pixels.shape[-self._item :]))
       return {k: list(v[:count]) for k, v in answer.items()}
-    sizes = devices.local_rows(shown.sizes)[:count]
-    rows: dict[str, list[Any]] = {}
-    for size in dict.fromkeys(map(tuple, sizes.tolist())):
-      places = np.flatnonzero((sizes == size).all(axis=1))
-      answer = self._named(pixels[places, : size[0], : size[1]])
-      for name, values in answer.items():
-        of_all = rows.setdefault(name, [None] * len(sizes))
-        for place, value in zip(places, values):
-          of_all[place] = value
-    return rows
+    rows: dict[str, dict[int, np.ndarray]] = {}
+    every = devices.local_rows(sizes)[:count]
+    for high, wide in np.unique(every, axis=0).tolist():
+      places = np.flatnonzero((every == (high, wide)).all(axis=1))
+      for name, values in self._named(pixels[places, :high, :wide]).items():
+        rows.setdefault(name, {}).update(zip(places.tolist(), values))
+    return {k: [of[i] for i in range(len(every))] for k, of in rows.items()}
 
   def _named(self, pixels: np.ndarray) -> dict[str, np.ndarray]:
     """Return the flat answer; refuse another structure than the first one."""
-    answer = {k: np.asarray(v) for k, v in self._answer(pixels).items()}
+    answer = {k: _read_only(v) for k, v in self._answer(pixels).items()}
     axes = {name: array.ndim for name, array in answer.items()}
     self._first = self._first or axes
     if axes != self._first:
+      was, now = (
+        ", ".join(
+          f"{k.removeprefix(_START)} of {v} axes" for k, v in of.items()
+        )
+        for of in (self._first, axes)
+      )
       raise errors.UserError(
-        f"{self._label} answered with {_words(axes)}, and before with"
-        f" {_words(self._first)}: expected one structure for every batch."
+        f"{self._label} answered with {now}, and before with {was} (path in the"
+        " answer, number of axes): expected one structure for every batch."
       )
     return answer
 
 
 def _is_array(value: tuple[Any, ...] | list[Any]) -> bool:
   """Return whether a list is one of numbers or texts, not of arrays."""
-  return isinstance(value, list) and all(
-    isinstance(each, (int, float, str, np.generic)) for each in value
-  )
+  plain = (int, float, str, np.generic)
+  return isinstance(value, list) and all(isinstance(x, plain) for x in value)
 
 
-def _checked(name: str, path: list[str | int], value: Any, rows: int) -> Any:
-  where = f"{name} answered with {_place(path)}"
+def _checked(where: str, value: Any, rows: int) -> Any:
+  """Return a value as an array, of JAX's or NumPy's."""
   if not isinstance(value, jax.Array):
     try:
       value = np.asarray(value)
@@ -270,33 +253,20 @@ def _checked(name: str, path: list[str | int], value: Any, rows: int) -> Any:
       raise errors.UserError(f"{where}: {errors.user_fault(e)}") from e
   elif value.dtype == jnp.bfloat16:
     value = value.astype(jnp.float32)
-  if value.dtype.kind not in _KINDS:
+  if value.dtype.kind not in _KINDS or not value.ndim or len(value) != rows:
     raise errors.UserError(
-      f"{where} of {value.dtype}, expected arrays of numbers or texts, or dicts"
-      " and tuples of them."
-    )
-  if not value.ndim or value.shape[0] != rows:
-    raise errors.UserError(
-      f"{where} of shape {list(value.shape)} to {rows} inputs, expected the axis"
-      " of the batch first: one answer for every input."
+      f"{where} of {value.dtype}{list(value.shape)} to {rows} inputs, expected"
+      " numbers or texts with the axis of the batch first, or dicts and tuples of"
+      " such arrays."
     )
   return value
 
 
-def _place(path: list[str | int]) -> str:
-  return f"an array at {json.dumps(path)[1:-1]}" if path else "an array"
-
-
-def _path(name: str) -> list[str | int]:
-  path: list[str | int] = reading.json_text(name.removeprefix(_START), name)
-  return path
-
-
-def _words(axes: Mapping[str, int]) -> str:
-  listed = (
-    f"{_place(_path(name))} of {count} axes" for name, count in axes.items()
-  )
-  return ", ".join(listed)
+def _read_only(value: Any) -> np.ndarray:
+  """Return an array that no metric can change for the next one."""
+  array = np.asarray(value).view()
+  array.flags.writeable = False
+  return array
 
 
 def _with_tuples(tree: Any) -> Any:

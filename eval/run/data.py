@@ -18,7 +18,7 @@ from eval.run.model import definitions
 from eval.run.plan import Plan
 from models.convert import sources
 from robust_tfds import conditions, datasets, errors, hosts, missing
-from robust_tfds.building import base
+from robust_tfds.building import base, pictures
 
 _COCO = ["hotcoco", "pycocotools"]  # either computes AP
 
@@ -77,23 +77,61 @@ class Data:
     return self._sources[config]
 
   def _open(self, config: str, codec: str) -> inputs.Source:
-    data = self._plan.config.data
     start = time.perf_counter()
-    builder = hosts.first_host_first(
-      self._host,
-      f"data {config}",
-      lambda: datasets.prepare(
-        self._plan.config.builder,
-        config,
-        data_dir=data_dir(self._plan, self._workdir),
-        manual_dir=data.manual_dir or None,
-        file_format=data.file_format or None,
-        say=progress.say,
-        **self._plan.options(codec),
-      ),
-    )
+    source = None
+    if self._plan.fly:
+      source = unprepared(self._plan, self._workdir, self._host)
+    if source is None:
+      builder = hosts.first_host_first(
+        self._host,
+        f"data {config}",
+        lambda: datasets.prepare(
+          self._plan.config.builder,
+          config,
+          say=progress.say,
+          **_options(self._plan, self._workdir, codec),
+        ),
+      )
+      source = source_of(self._plan, builder, self._host)
     self._stages.add("prepare", time.perf_counter() - start)
-    return source_of(self._plan, builder, self._host)
+    return source
+
+
+def unprepared(
+  plan: Plan, workdir: Workdir | None, host: hosts.Host
+) -> inputs.Source | None:
+  """Return the clean pictures of a run as their sources hold them.
+
+  Returns:
+    None where the set is prepared already, or has to be.
+
+  Raises:
+    UserError, MissingError: see `pictures.Builder.unprepared`.
+  """
+  kind = plan.config.builder
+  if not issubclass(kind, pictures.Builder):
+    return None
+  config, codec = plan.stored(plan.conditions[0])
+  options = _options(plan, workdir, codec)
+  manual_dir = options.pop("manual_dir")
+  builder = datasets.builder(kind, config, **options)
+  if builder.data_path.exists():
+    return None
+  listed = builder.unprepared(manual_dir)
+  if listed is None:
+    return None
+  return _share_of(plan, host, inputs.FromFiles, builder, listed=listed)
+
+
+def _options(plan: Plan, workdir: Workdir | None, codec: str) -> dict[str, Any]:
+  """Return where a set lies and how it is built, as `datasets.prepare` takes it."""
+  data = plan.config.data
+  return {
+    "data_dir": data_dir(plan, workdir),
+    "manual_dir": data.manual_dir or None,
+    "file_format": data.file_format or None,
+    **plan.options(codec),
+  }
 
 
 def source_of(plan: Plan, builder: Any, host: hosts.Host) -> inputs.Source:
@@ -106,13 +144,25 @@ def source_of(plan: Plan, builder: Any, host: hosts.Host) -> inputs.Source:
       " made: add it to the manual dir and name another data_dir, or remove that"
       " folder to build it anew."
     )
-  source = inputs.Source(
+  return _share_of(plan, host, inputs.Source, builder)
+
+
+def _share_of(
+  plan: Plan,
+  host: hosts.Host,
+  kind: type[inputs.Source],
+  builder: Any,
+  **options: Any,
+) -> inputs.Source:
+  """Return a host's share of the run's examples."""
+  source = kind(
     builder,
-    data.split,
+    plan.config.data.split,
     batch_size=plan.config.batch_size // host.count,
     host=host,
-    limit=data.limit,
+    limit=plan.config.data.limit,
     subset=plan.subset,
+    **options,
   )
   adapts = [e.adapt for e in plan.models.values() if e.adapt]
   if adapts and adapts[0].last_batch == "drop":
@@ -229,11 +279,18 @@ def num_examples(plan: Plan, workdir: Workdir | None) -> int | None:
   whole = (
     prepared_examples(plan, workdir)
     or builder.published_in(data.split)
+    or _own_examples(builder)
     or _embedded_examples(plan)
     or None
   )
   limit = data.limit or whole
   return limit if whole is None or limit is None else min(limit, whole)
+
+
+def _own_examples(builder: type[base.Builder]) -> int:
+  """Return the number of files of a set of one's own; 0 if it takes a copy."""
+  own = builder.OWN
+  return len(own.files()) if own and not own.of_data_dir else 0
 
 
 def _embedded_examples(plan: Plan) -> int:

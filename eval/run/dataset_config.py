@@ -131,7 +131,7 @@ def builder_class(
       labels=os.fspath(data.get("labels") or ""),
       skip_errors=bool(data.get("skip_errors")),
       without_classes=bool(own),
-      target=own_metrics.tfds_feature(own.get("targets")) if own else "",
+      target=own_metrics.tfds_feature(own),
       classes=_names(data.get("classes")),
       ignore=data.get("ignore"),
     ),

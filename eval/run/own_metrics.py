@@ -1,12 +1,12 @@
 """The metrics of one's own of a run: from keywords and configs to functions.
 
 A config has texts (`metric`: `nme=my_module:nme`, `better`: `lower`, `targets`);
-`evaluate` also takes functions, mappings and arrays, which are known by names there.
+`evaluate` also takes functions, mappings and arrays, which have names there.
 """
 
 import dataclasses
-import importlib
 import os
+import pkgutil
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -22,62 +22,47 @@ from robust_tfds.storage import disk
 
 KEYS = ("metric", "targets", "better", "keep_outputs")
 _TASKS = {"pictures": "own", "videos": "own_videos"}  # by kind of data
+_FACTS = own_metrics.OwnMetrics.FACTS
+# f(builder of the data set) -> the metrics of a run over it.
+OfSet = Callable[[type[Builder]], own_metrics.OwnMetrics]
 
 
-@dataclasses.dataclass(frozen=True)
-class Given:
-  """Metrics and targets as they were given, which may be objects."""
-
-  functions: Mapping[str, Callable[[Any, Any], Any]]
-  targets: Any
-  keep_outputs: bool
-
-  def read(self, builder: type[Builder]) -> own_metrics.OwnMetrics:
-    """Return the metrics of a run over a data set."""
-    digests = {
-      name: targets_lib.source_digest(function)
-      for name, function in self.functions.items()
-    }
-    targets = targets_lib.read(self.targets, builder)
-    return own_metrics.OwnMetrics(
-      self.functions, digests, targets, bool(self.keep_outputs)
-    )
-
-
-def taken(values: Mapping[str, Any]) -> tuple[dict[str, Any], Given | None]:
+def taken(values: Mapping[str, Any]) -> tuple[dict[str, Any], OfSet | None]:
   """Return a run's values with texts in place of objects, and the objects.
 
   Raises:
     UserError: a metric that is no function or has no name, no `better`, or keys
       of a metric without one.
   """
-  out = dict(values)
-  metric = out.get("metric")
-  if metric is None or isinstance(metric, (str, Mapping)) and not metric:
-    for key in KEYS:
-      if out.get(key) not in (None, "", False):
-        raise errors.UserError(
-          f"{key}={out[key]!r} belongs to a metric of one's own: name it, metric="
-          " a function, or my_module:function."
-        )
-      out.pop(key, None)
-    if out.get("task") in _TASKS.values():
+  out = {k: v for k, v in values.items() if k not in KEYS or v}
+  given = {key: out.pop(key) for key in KEYS if key in out}
+  if "metric" not in given:
+    if given or out.get("task") in _TASKS.values():
       raise errors.UserError(
-        "config.task=own needs config.metric=my_module:function and"
-        " config.better=lower or higher."
+        f"{', '.join(given) or 'config.task=own'}: belongs to a metric of one's own:"
+        " set metric to a function, or my_module:function, and better to 'lower' or"
+        " 'higher'."
       )
     return out, None
-  functions = _functions(metric)
-  out["metric"] = ",".join(
-    f"{name}={_name(function)}" for name, function in functions.items()
-  )
-  out["better"] = _better(out.get("better"))
-  own_metrics.senses(out["metric"], out["better"])
-  targets = out.pop("targets", None)
-  if text := _text(targets):
-    out["targets"] = text
-  out.setdefault("task", "own")
-  return out, Given(functions, targets, out.get("keep_outputs", False))
+  functions = _functions(given["metric"])
+  listed = ",".join(f"{name}={_name(f)}" for name, f in functions.items())
+  better, targets = given.get("better") or "", given.get("targets")
+  if isinstance(better, Mapping):
+    better = ",".join(f"{name}={sense}" for name, sense in better.items())
+  own_metrics.senses(listed, better)
+  keep = bool(given.get("keep_outputs"))
+  out |= {"metric": listed, "better": better, "keep_outputs": keep}
+  out["task"] = out.get("task") or "own"
+  if targets:
+    is_text = isinstance(targets, (str, os.PathLike))
+    out["targets"] = os.fspath(targets) if is_text else _name(targets)
+
+  def of_set(builder: type[Builder]) -> own_metrics.OwnMetrics:
+    digests = {k: targets_lib.source_digest(f) for k, f in functions.items()}
+    read = targets_lib.read(targets, builder)
+    return own_metrics.OwnMetrics(functions, digests, read, keep)
+
+  return out, of_set
 
 
 def task_of(task: str, builder: type[Builder]) -> str:
@@ -86,16 +71,17 @@ def task_of(task: str, builder: type[Builder]) -> str:
   return _TASKS.get(builder.KIND, task) if is_own else task
 
 
-def tfds_feature(targets: Any) -> str:
-  """Return the feature of a TFDS set that holds the targets; '' of others."""
-  is_feature = isinstance(targets, str) and targets.startswith(targets_lib.TFDS)
-  return targets.removeprefix(targets_lib.TFDS) if is_feature else ""
+def tfds_feature(values: Mapping[str, Any] | None) -> str:
+  """Return the feature of a TFDS set that holds a run's targets; '' if none."""
+  targets = (values or {}).get("targets")
+  kind, colon, feature = str(targets).partition(":")
+  return feature if kind + colon == targets_lib.TFDS else ""
 
 
 def renew(workdir: Workdir, cells: list[Cell], task: base.Task) -> list[str]:
   """Measure finished cells anew whose metric or targets changed.
 
-  Cells with answers get new values; the others are removed, to be made anew.
+  Cells with kept answers get new values; the others are removed, to be made anew.
 
   Returns:
     What was done, in lines for the screen.
@@ -106,72 +92,62 @@ def renew(workdir: Workdir, cells: list[Cell], task: base.Task) -> list[str]:
   clean = {
     cell.model: _stored(workdir, cell)
     for cell in cells
-    if stale and cell.condition.clean and workdir.done(cell)
-    if task.own_metrics.targets is None
+    if cell.condition.clean and stale and workdir.done(cell)
   }
-  again = removed = 0
+  again = 0
   for cell in stale:
-    columns = _stored(workdir, cell)
     split = workdir.note(cell).split.name
+    columns = _stored(workdir, cell)
     new = task.measured_again(cell, columns, clean.get(cell.model, {}))
-    # A cell without its note is not finished: a kill leaves no mixture.
+    # Without its note a cell is not finished: a kill leaves no mixture.
     disk.remove(workdir.cell_folder(cell) / note_lib.FILE)
     if new is None:
       disk.remove(workdir.cell_folder(cell))
-      removed += 1
     else:
       workdir.write_cell(cell, new, split)
       again += 1
-  why = "the metric or its targets changed"
-  return [
-    *[f"{why}: {again} cells measured again from kept answers"] * bool(again),
-    *[f"{why}: {removed} cells are made anew"] * bool(removed),
-  ]
+  counts = {
+    "measured again from kept answers": again,
+    "made anew": len(stale) - again,
+  }
+  why = "the metric or its targets changed, cells"
+  return [f"{why} {words}: {count}" for words, count in counts.items() if count]
 
 
 def _is_stale(workdir: Workdir, cell: Cell) -> bool:
   """Return whether a finished cell differs in its metric or targets alone."""
-  if not workdir.done(cell):
+  note = workdir.note(cell) if workdir.done(cell) else None
+  if not note or note.fingerprint == cell.fingerprint:
     return False
-  note = workdir.note(cell)
-  if note.fingerprint == cell.fingerprint or not (note.data and cell.data):
-    return False
-  settings = [
-    {
-      k: v
-      for k, v in facts.settings.items()
-      if k not in own_metrics.OwnMetrics.KEYS
-    }
-    for facts in (note.data, cell.data)
+  facts = [
+    data and {**data.words(), **dict.fromkeys((*_FACTS, "decoders"))}
+    for data in (note.data, cell.data)
   ]
-  before, now = (
-    facts.model_copy(update={"settings": {}, "decoders": None})
-    for facts in (note.data, cell.data)
-  )
-  same_model = note.of_model == cell.of_model
-  return same_model and settings[0] == settings[1] and before == now
+  return facts[0] == facts[1] and note.of_model == cell.of_model
 
 
 def _stored(workdir: Workdir, cell: Cell) -> dict[str, Any]:
   """Return the columns of a finished cell, whatever its metric was."""
-  note = workdir.note(cell)
-  return workdir.columns(
-    dataclasses.replace(cell, fingerprint=note.fingerprint)
-  )
+  mark = workdir.note(cell).fingerprint
+  return workdir.columns(dataclasses.replace(cell, fingerprint=mark))
 
 
 def _functions(metric: Any) -> dict[str, Callable[[Any, Any], Any]]:
+  named = {getattr(metric, "__name__", type(metric).__name__): metric}
   if isinstance(metric, str):
-    return {
-      k: _loaded(v) for k, v in own_metrics.named(metric, "metric").items()
-    }
-  if isinstance(metric, Mapping):
+    named = own_metrics.named(metric, "metric")
+  elif isinstance(metric, Mapping):
     named = {str(name): each for name, each in metric.items()}
-  else:
-    named = {getattr(metric, "__name__", type(metric).__name__): metric}
-  out = {k: _loaded(v) if isinstance(v, str) else v for k, v in named.items()}
-  for name, each in out.items():
-    if not callable(each):
+  out = {}
+  for name, each in named.items():
+    try:
+      out[name] = pkgutil.resolve_name(each) if isinstance(each, str) else each
+    except Exception as e:  # of somebody's code
+      raise errors.UserError(
+        f"metric={each!r} cannot be imported, expected my_module:function:"
+        f" {errors.user_fault(e)}."
+      ) from e
+    if not callable(out[name]):
       raise errors.UserError(
         f"metric: {name} is a {type(each).__name__}, expected a function of an"
         " output and its target, or a dict of functions."
@@ -179,42 +155,7 @@ def _functions(metric: Any) -> dict[str, Callable[[Any, Any], Any]]:
   return out
 
 
-def _loaded(text: str) -> Callable[[Any, Any], Any]:
-  """Return the function of `my_module:function`."""
-  module, colon, name = text.partition(":")
-  if not colon or not module or not name:
-    raise errors.UserError(
-      f"metric={text!r}: expected a function as my_module:function."
-    )
-  try:
-    found: Any = importlib.import_module(module)
-    for part in name.split("."):
-      found = getattr(found, part)
-  except Exception as e:  # of somebody's code
-    raise errors.UserError(
-      f"metric={text!r} cannot be imported: {errors.user_fault(e)}."
-    ) from e
-  function: Callable[[Any, Any], Any] = found
-  return function
-
-
-def _name(function: Any) -> str:
-  """Return what a config calls a function: `my_module:nme`."""
-  module = getattr(function, "__module__", type(function).__module__)
-  name = getattr(function, "__qualname__", type(function).__qualname__)
-  return f"{module}:{name}".replace(",", "").replace("=", "")
-
-
-def _better(better: Any) -> str:
-  if isinstance(better, Mapping):
-    return ",".join(f"{name}={sense}" for name, sense in better.items())
-  return better if isinstance(better, str) else ""
-
-
-def _text(targets: Any) -> str:
-  """Return what a config says of targets: a path, or what they are."""
-  if isinstance(targets, (str, os.PathLike)):
-    return os.fspath(targets)
-  if targets is None:
-    return ""
-  return "a mapping" if isinstance(targets, Mapping) else _name(targets)
+def _name(thing: Any) -> str:
+  """Return what a config calls an object: `my_module:nme`, or its type."""
+  name = getattr(thing, "__qualname__", type(thing).__qualname__)
+  return f"{getattr(thing, '__module__', 'builtins')}:{name}".replace(",", "")

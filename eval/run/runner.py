@@ -28,6 +28,7 @@ from eval.run.model import own_models
 from eval.run.plan import Plan
 from eval.run.results import publish
 from robust_tfds import (
+  cores,
   devices,
   errors,
   hosts,
@@ -140,6 +141,10 @@ class Runner:
     if self._reports and self.plan.config.reports:
       self._say("all cells are there; writing the table and the report")
     rows = outcome.publish(cells, self.stages)
+    took = self.stages.summary({})
+    computing = devices.description().partition(",")[0]
+    for line in timing.lines(took, computing, cores.usable()):
+      self._say(line)
     if self._reports:
       outcome.report(self.workdir.reports)
     return rows

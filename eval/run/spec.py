@@ -449,7 +449,7 @@ def from_values(values: Mapping[str, Any]) -> RunSpec:
   adapt = given.pop("adapt", None)
   out = settings.validated(RunSpec, given)
   out._own = builder
-  out._own_metrics = own.read(out.builder) if own else None
+  out._own_metrics = own(out.builder) if own else None
   if model and entries:
     raise errors.UserError(
       "config.model and config.models are both set, and a run reads one of them:"

@@ -19,4 +19,6 @@ class Own(own_values.OwnValues, classification.Classification):
 
   facts = facts_lib.TaskFacts.for_task("own")
   own_keys = ()
-  moving = own_values.MOVING_PICTURES
+  moving = (
+    *("elastic_transform", "glass_blur", "zoom_blur", "caustic_refraction"),
+  )

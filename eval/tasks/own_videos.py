@@ -11,4 +11,7 @@ class OwnVideos(own_values.OwnValues, video.Video):
   facts = facts_lib.TaskFacts.for_task("own_videos")
   own_keys = ("sampling", "groups")
   has_pairs = False
-  moving = own_values.MOVING_VIDEOS
+  moving = (
+    *("zoom_blur", "static_rotation", "random_rotation", "translation"),
+    *("sampling", "reverse_sampling", "jumbling", "box_jumbling", "freezing"),
+  )

@@ -160,18 +160,23 @@ class Adapted(ExternalModel):
         which is preprocessed first, or preprocessed float pixels. Detectors
         take uint8 canvases.
       sizes: the valid (height, width) of each canvas, int32 `[B, 2]`; for
-        detectors alone; None: the whole canvas.
+        detectors and segmenters alone; None: the whole canvas.
       capture: refused, since the model names no layers.
 
     Returns:
       float32 `[B, num_classes]`; for detectors `boxes`, `scores`, `classes`,
-      `valid` and perhaps `masks`, see `models.detection.detector.Detector.apply`.
+      `valid` and perhaps `masks`, see `models.detection.detector.Detector.apply`;
+      for segmenters int32 `[B, H, W]`.
 
     Raises:
       UserError: the batch does not fit the spec, JAX cannot trace the function,
         or its answer has another shape or dtype.
     """
     self.check_capture(capture)
+    if isinstance(self.spec, SegmenterSpec):
+      canvases = arguments.canvases(self.name, batch, sizes)
+      network = functools.partial(self._maps, variables)
+      return segmented.traced_ids(self.name, self.spec, network, *canvases)
     if self.kind == "detection":
       canvases = arguments.canvases(self.name, batch, sizes)
       answer = self._called(variables, *canvases)
@@ -210,6 +215,19 @@ class Adapted(ExternalModel):
     split = pixels[places].reshape(parts, self.rows, *pixels.shape[1:])
     whole = jax.lax.map(lambda part: answer(self, part), split)
     return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:])[:count], whole)
+
+  def _maps(self, variables: Any, pixels: jax.Array) -> jax.Array:
+    """Return a segmenter's answer to preprocessed pixels, classes last."""
+    maps: jax.Array = self._by_rows(
+      pixels, lambda model, part: model._part_maps(variables, part)
+    )
+    return maps
+
+  def _part_maps(self, variables: Any, pixels: jax.Array) -> jax.Array:
+    answer = self._called(variables, pixels)
+    array = jnp.asarray(answers.output_of(self.name, answer, self.output))
+    first = self.channels_first and array.ndim == 4
+    return jnp.moveaxis(array, 1, -1) if first else array
 
   def _part_logits(self, variables: Any, pixels: jax.Array) -> jax.Array:
     answer = self._called(variables, pixels)
@@ -283,7 +301,7 @@ class OnHost(ExternalModel):
       )
     if isinstance(self.spec, SegmenterSpec):
       return segmented.class_ids(
-        self.name, self.spec, self.function, images, sizes
+        self.name, self.spec, self._maps, images, sizes
       )
     self.spec.check_shape(self.name, images.shape)
     return self._advised(lambda model: model._logits(images))
@@ -318,9 +336,11 @@ class OnHost(ExternalModel):
     self, images: np.ndarray, answer: Callable[[Self, np.ndarray], Any]
   ) -> Any:
     """Compute the answer to uint8 pixels, `rows` at a time."""
-    pixels = (
-      self.spec.normalize_on_host(images) if self.preprocessed else images
-    )
+    pixels = images
+    if self.preprocessed and isinstance(self.spec, SegmenterSpec):
+      pixels = segmented.prepared(self.spec, images)
+    elif self.preprocessed:
+      pixels = self.spec.normalize_on_host(images)
     if self.channels_first:
       pixels = np.ascontiguousarray(np.moveaxis(pixels, -1, 1))
     count = len(pixels)
@@ -329,6 +349,19 @@ class OnHost(ExternalModel):
     places = np.arange(-(-count // self.rows) * self.rows) % count
     parts = [answer(self, pixels[p]) for p in places.reshape(-1, self.rows)]
     return jax.tree.map(lambda *x: np.concatenate(x)[:count], *parts)
+
+  def _maps(self, images: np.ndarray) -> np.ndarray:
+    """Return a segmenter's answer to pictures of one size, classes last."""
+    maps: np.ndarray = self._by_rows(
+      images, lambda model, part: model._part_maps(part)
+    )
+    return maps
+
+  def _part_maps(self, pixels: np.ndarray) -> np.ndarray:
+    answer = answers.output_of(self.name, self.function(pixels), self.output)
+    array = segmented.array(self.name, answer)
+    first = self.channels_first and array.ndim == 4
+    return np.moveaxis(array, 1, -1) if first else array
 
   def _part_logits(self, pixels: np.ndarray) -> np.ndarray:
     answer = self.function(pixels)

@@ -5,7 +5,7 @@ and dtypes are known before anything is computed, so that a refusal costs
 nothing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import jax
@@ -23,7 +23,10 @@ _DETECTION: dict[str, tuple[tuple[int, ...], Any]] = {
   "valid": ((), jnp.bool_),
 }
 
-LOGITS = "logits"  # the output that is taken if none is named
+# The outputs that are taken if none is named: of Hugging Face's models, and of
+# torchvision's segmenters.
+LOGITS = "logits"
+OUT = "out"
 
 _FACTORY = (
   " A function that builds a model is called without arguments: name one that"
@@ -56,7 +59,8 @@ def class_count(error: BaseException | None) -> int | None:
 def check(
   name: str, spec: ModelSpec, answer: Any, rows: int, *, on_host: bool = False
 ) -> Any:
-  """Check a model's output for a batch: logits, or a detector's detections.
+  """Check a model's output for a batch: logits, a detector's detections, or a
+  segmenter's class ids.
 
   Args:
     name: name of the model, for errors.
@@ -68,6 +72,14 @@ def check(
   Raises:
     UserError: see `logits` and `detections`.
   """
+  if spec.kind == "segmentation":
+    array = np.asarray(answer) if on_host else _array(name, "class ids", answer)
+    if array.ndim != 3 or len(array) != rows or array.dtype.kind not in "iu":
+      raise errors.UserError(
+        f"{name} answered with {array.dtype} {list(array.shape)}, expected whole"
+        f" class ids [{rows}, H, W], of the canvases' size."
+      )
+    return array
   if spec.kind != "detection":
     checked_logits = numpy_logits if on_host else logits
     return checked_logits(name, answer, rows, spec.num_classes)
@@ -82,8 +94,7 @@ def output_of(name: str, answer: Any, output: str | int | None) -> Any:
     name: name of the model, for errors.
     answer: an array, or lists of numbers; or a mapping, tuple or list of
       several arrays.
-    output: a key or an index; None: `logits`, as Hugging Face's models name it,
-      or the only output.
+    output: a key or an index; None: `usual_output`, or the only one.
 
   Raises:
     UserError: there are several outputs and none is named, or none has this
@@ -91,8 +102,7 @@ def output_of(name: str, answer: Any, output: str | int | None) -> Any:
   """
   if isinstance(answer, Mapping):
     known: list[Any] = list(answer)
-    if output is None and LOGITS in known:
-      output = LOGITS
+    output = usual_output(known) if output is None else output
   elif isinstance(answer, (tuple, list)) and not _is_one_array(answer):
     known = list(range(len(answer)))
   elif output is None:
@@ -114,6 +124,11 @@ def output_of(name: str, answer: Any, output: str | int | None) -> Any:
     f" {', '.join(map(repr, known))}, and {got}: name the one that holds the"
     f" logits, e.g. output={known[0]!r}."
   )
+
+
+def usual_output(names: Collection[Any]) -> str | None:
+  """Return which of some outputs holds the logits by its name; None: none does."""
+  return next((name for name in (LOGITS, OUT) if name in names), None)
 
 
 def _is_one_array(parts: tuple[Any, ...] | list[Any]) -> bool:

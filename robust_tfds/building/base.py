@@ -541,11 +541,7 @@ class Builder(
         raise FileNotFoundError(f"{fault}.")
       if embedded or self.data_path.exists():
         return []
-      downloads = f"{self._data_dir_root}/downloads"
-      place = os.fspath(manual_dir or f"{downloads}/manual")  # as TFDS
-      if paths.is_local(place):
-        place = os.path.abspath(place)
-      look = folders.Look(place, downloads)
+      look = self._look(manual_dir)
       try:
         if self.config.codec == PUBLISHED:
           next(iter(self._published(look)), None)
@@ -554,10 +550,25 @@ class Builder(
           there = listed(look)
           for part in split.split("+") if split else ():
             if part not in there:
-              raise FileNotFoundError(f"{place}: no list of split {part}.")
+              raise FileNotFoundError(
+                f"{look.manual_dir}: no list of split {part}."
+              )
       except folders.NotFetchedError as e:
         return [str(e), *known_files.lines(self.set_name())]
     return []
+
+  def _look(self, manual_dir: str | os.PathLike | None) -> folders.Look:
+    """Return a download manager that downloads and unpacks nothing."""
+    downloads = f"{self._data_dir_root}/downloads"
+    place = os.fspath(manual_dir or f"{downloads}/manual")  # as TFDS
+    if paths.is_local(place):
+      place = os.path.abspath(place)
+    return folders.Look(place, downloads)
+
+  def note_decoders(self, first: Any) -> None:
+    """Note in the metadata what makes the pixels; `first` is one of the sources."""
+    from_files = next(first.files(), None) is not None
+    self.info.metadata[_MADE_WITH] = self._made_here(from_files)
 
   def clean_sources(
     self, manual_dir: str | os.PathLike | None
@@ -780,9 +791,7 @@ class Builder(
     by_split = self._shared_sources(dl_manager)
     if not all(by_split.values()):
       raise self._no_example(dl_manager)
-    first = next(iter(by_split.values()))[0]
-    from_files = next(first.files(), None) is not None
-    self.info.metadata[_MADE_WITH] = self._made_here(from_files)
+    self.note_decoders(next(iter(by_split.values()))[0])
     if self.MANUAL_DOWNLOAD_INSTRUCTIONS:  # else there is no manual dir
       manual_dir = folders.manual_dir(dl_manager)
       if manual_dir and manual_dir.is_absolute():

@@ -169,7 +169,7 @@ def variables_of(
 
   network = network_variables(plan, label, model.network, workdir, host)
   recipe, size = entry.last_layer, plan.config.batch_size // host.count
-  source = inputs.Source(clean.builder, recipe.split, batch_size=size)
+  source = clean.part(recipe.split, size)
   return hosts.first_host_first(
     host,
     f"last layer {label}",

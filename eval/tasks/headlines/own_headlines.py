@@ -103,6 +103,7 @@ def _retained(metric: str, cells: Sequence[Condition], sense: str) -> Headline:
     (metric,),
     [_CLEAN, *cells],
     over(cells),
+    positive=_CLEAN,
     undefined=_UNDEFINED,
     over=over,
   )

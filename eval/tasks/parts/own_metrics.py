@@ -7,11 +7,12 @@ of these.
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import math
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Protocol
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -19,28 +20,9 @@ from eval.metrics import definitions
 from robust_tfds import errors
 
 SENSES = ("lower", "higher")
-# The target that is the model's own answer to the clean picture.
-CLEAN = "clean"
-_COLUMN = "metric_"  # begins the name of a column of values
-_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-
-
-class Targets(Protocol):
-  """Targets by the ids of examples."""
-
-  @property
-  def digest(self) -> str:
-    """12 hexadecimal digits of their content."""
-    ...
-
-  @property
-  def ids(self) -> Sequence[str] | None:
-    """The ids of all targets; None: any id may have one."""
-    ...
-
-  def of(self, example_id: str) -> Any:
-    """Return the target of an example."""
-    ...
+CLEAN = "clean"  # the target that is the answer to the clean picture
+_NAME = re.compile(r"(?!part_|held_out_)[A-Za-z_]\w*", re.ASCII)
+_HEADLINES = ("clean_{}", "mean_{}", "{}_retained")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -50,30 +32,31 @@ class OwnMetrics:
   Attributes:
     functions: name -> function.
     digests: name -> 12 hexadecimal digits of its source.
-    targets: None: the model's own answer to the clean picture.
+    targets: has `of(example_id)` and the `digest` of its content; None: the
+      model's own answer to the clean picture.
     keep_outputs: whether the answers are kept with the values.
   """
 
-  KEYS: ClassVar[tuple[str, ...]] = ("own_metric", "targets")
+  FACTS: ClassVar[tuple[str, ...]] = ("own_metric", "targets")
 
   functions: Mapping[str, Callable[[Any, Any], Any]]
   digests: Mapping[str, str]
-  targets: Targets | None
+  targets: Any
   keep_outputs: bool = False
 
   @property
   def facts(self) -> dict[str, str]:
     """The facts of a cell's data that follow from them."""
     sources = ", ".join(f"{k} {v}" for k, v in self.digests.items())
-    digest = self.targets.digest if self.targets else CLEAN
-    return dict(zip(self.KEYS, (sources, digest), strict=True))
+    content = self.targets.digest if self.targets else CLEAN
+    return dict(zip(self.FACTS, (sources, content), strict=True))
 
   def values(
     self,
     where: str,
     ids: Sequence[str],
-    outputs: Iterator[Any],
-    clean: Iterator[Any] | None,
+    outputs: Iterable[Any],
+    clean: Iterable[Any] | None,
   ) -> dict[str, np.ndarray]:
     """Measure examples; return their values as a cell's columns, float64 `[N]`.
 
@@ -87,22 +70,21 @@ class OwnMetrics:
       UserError: a metric fails, or its result is no finite number; names the
         first example and what came.
     """
-    values: dict[str, list[float]] = {name: [] for name in self.functions}
-    for example_id, output in zip(ids, outputs, strict=True):
-      target = next(clean) if clean else self._target(example_id)
-      for name, function in self.functions.items():
-        what = f"{where}: metric {name} of example {example_id!r}"
-        values[name].append(_value(what, function, output, target))
-    return {column(k): np.array(v, np.float64) for k, v in values.items()}
-
-  def _target(self, example_id: str) -> Any:
-    assert self.targets is not None  # else it is the clean answer
-    return self.targets.of(example_id)
+    targets = clean or map(self.targets.of, ids)
+    rows = [
+      [
+        _value(f"{where}: metric {name} of example {i!r}", f, output, target)
+        for name, f in self.functions.items()
+      ]
+      for i, output, target in zip(ids, outputs, targets, strict=True)
+    ]
+    columns = np.array(rows, np.float64).T
+    return {column(k): v for k, v in zip(self.functions, columns, strict=True)}
 
 
 def column(metric: str) -> str:
   """Return the name of the column of a metric's values."""
-  return _COLUMN + metric
+  return f"metric_{metric}"
 
 
 def named(text: str, what: str) -> dict[str, str]:
@@ -112,7 +94,7 @@ def named(text: str, what: str) -> dict[str, str]:
     what: the key of the config, for errors.
 
   Raises:
-    UserError: a name twice, or one that cannot name a metric.
+    UserError: a name twice.
   """
   out: dict[str, str] = {}
   for item in filter(None, map(str.strip, text.split(","))):
@@ -134,58 +116,40 @@ def senses(metric: str, better: str) -> dict[str, str]:
   """
   names = list(named(metric, "metric"))
   for name in names:
-    _check_name(name)
+    taken = definitions.any_task_metric(name).sense != "unknown"
+    taken |= not {form.format(name) for form in _HEADLINES}.isdisjoint(names)
+    if taken or not _NAME.fullmatch(name):
+      raise errors.UserError(
+        f"metric: {name!r} cannot name a metric: expected letters, digits and _, and"
+        " no name of another number. Name it: metric={'my_name': f}."
+      )
   if better in SENSES:
     return dict.fromkeys(names, better)
   given = named(better, "better") if "=" in better else {}
-  wrong = [n for n in names if given.get(n) not in SENSES]
-  if wrong or given.keys() - set(names):
-    got = f"got {better!r}" if better else "it is missing"
+  if given.keys() != set(names) or {*given.values()} - {*SENSES}:
     raise errors.UserError(
-      f"better: {got}; say of every metric ({', '.join(names)}) whether lower or"
-      f" higher values are better: 'lower', 'higher', or by name, e.g."
-      f" {{{(wrong or names)[0]!r}: 'lower'}}."
+      f"better: got {better!r}; say of every metric ({', '.join(names)}) whether"
+      f" 'lower' or 'higher' values are better, e.g. {{{names[0]!r}: 'lower'}}."
     )
-  return {name: given[name] for name in names}
-
-
-def _check_name(name: str) -> None:
-  if not _NAME.fullmatch(name):
-    raise errors.UserError(
-      f"metric: {name!r} cannot name a metric, expected letters, digits and _. Name"
-      " the functions: metric={'rmse': f}."
-    )
-  ours = definitions.any_task_metric(name).sense != "unknown"
-  if ours or name.startswith((definitions.PART, definitions.HELD_OUT)):
-    raise errors.UserError(
-      f"metric: {name!r} is the name of a number of this package, which means"
-      f" something else. Name it otherwise: metric={{'my_{name}': f}}."
-    )
+  return given
 
 
 def _value(
   what: str, function: Callable[[Any, Any], Any], output: Any, target: Any
 ) -> float:
   try:
-    result = function(output, target)
+    result = function(output, copy.deepcopy(target))  # it may change it
   except Exception as error:
     raise errors.UserError(
       f"{what} fails: {errors.user_fault(error)}. It got {_words(output)} as the"
       f" output and {_words(target)} as the target."
     ) from error
-  try:
-    array = np.asarray(result)
-    number = (
-      float(array) if not array.ndim and array.dtype.kind in "biuf" else ""
-    )
-  except Exception:  # tensors of a device, or with a gradient
-    number = ""
-  if isinstance(number, float) and math.isfinite(number):
-    return number
-  got = number if isinstance(number, float) else _words(result)
+  number = result.item() if getattr(result, "ndim", 1) == 0 else result
+  if isinstance(number, (int, float)) and math.isfinite(number):
+    return float(number)
   raise errors.UserError(
-    f"{what}: got {got}, expected one finite number (float). The number of a cell"
-    " is the mean over its examples."
+    f"{what}: got {_words(result)}, expected one finite number (float). The number"
+    " of a cell is the mean over its examples."
   )
 
 
@@ -195,10 +159,6 @@ def _words(value: Any) -> str:
     return (
       f"a dict of {', '.join(f'{k}: {_words(v)}' for k, v in value.items())}"
     )
-  if isinstance(value, (tuple, list)):
-    few = ", ".join(map(_words, value[:3])) + ", ..." * (len(value) > 3)
-    return f"a {type(value).__name__} of {len(value)} ({few})"
-  if isinstance(value, np.ndarray):
+  if isinstance(value, np.ndarray) and value.ndim:
     return f"an array {value.dtype}{list(value.shape)}"
-  text = repr(value)
-  return f"{type(value).__name__} {text[:60]}"
+  return f"{type(value).__name__} {repr(value)[:60]}"
