@@ -22,6 +22,7 @@ from eval.run.keywords import DEFAULTS
 from models import weights_file
 from robust_tfds import errors, reading
 from robust_tfds.building import geometry
+from robust_tfds.building import pictures as building
 from robust_tfds.storage import disk, paths
 
 _SEED = 0
@@ -100,7 +101,7 @@ def run(
 
 
 def pictures(
-  sources: Sequence[stream.Source], side_px: int, count: int
+  sources: Sequence[building.Source], side_px: int, count: int
 ) -> Pictures:
   """Return so many pictures, evenly spread over the set, in its own crop."""
   if not 1 <= count <= len(sources):

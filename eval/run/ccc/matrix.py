@@ -93,8 +93,8 @@ def path(accuracy: np.ndarray, target: float) -> Path:
   It starts without the second corruption and ends without the first: a step
   lowers the first severity or raises the second. Of two ways it goes on by that
   whose mean accuracy, with the cell's own, is nearer the target; if equal, by the
-  second severity. It starts at the first severity whose mean is nearest (docs/
-  evidence/specs/ccc.md section 2).
+  second severity. It starts at the first severity whose mean is nearest by
+  docs/evidence/specs/ccc.md section 2.
 
   Args:
     accuracy: fractions `[21, 21]`.

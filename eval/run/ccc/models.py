@@ -12,7 +12,6 @@ import numpy as np
 from eval.cells.workdir import Workdir
 from eval.run import data as data_lib
 from eval.run import keywords as keywords_lib
-from eval.run.ccc import stream
 from eval.run.model import load
 from models.adaptation.base import Method
 from models.model import Model
@@ -36,10 +35,10 @@ class Set:
 
   clean: str
   side_px: int
-  sources: Callable[[str], Sequence[stream.Source]]
+  sources: Callable[[str], Sequence[pictures.Source]]
 
 
-def _imagenet(manual_dir: str) -> Sequence[stream.Source]:
+def _imagenet(manual_dir: str) -> Sequence[pictures.Source]:
   """Return ImageNet's validation pictures; MissingError where they are not."""
   with known_files.lacking("imagenet_c", manual_dir, imagenet.INSTRUCTIONS):
     files = imagenet.clean(paths.parse(manual_dir or ".", "manual_dir"))

@@ -16,7 +16,7 @@ import dataclasses
 import functools
 import random
 from collections.abc import Iterator, Sequence
-from typing import Protocol
+from typing import Any
 
 import jax
 import numpy as np
@@ -24,6 +24,7 @@ import numpy as np
 from eval.run.ccc import matrix as matrix_lib
 from models.training.data import crops
 from robust_tfds import conditions, corruptions
+from robust_tfds.building import pictures
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions.ops import jpeg
 
@@ -31,24 +32,6 @@ _AT_ONCE = 64  # pictures that are corrupted together
 _QUALITY = 85
 _CROP, _ORDER = "crop", 0x434343  # whose draws these are
 _FLIP = 1  # number of the word after the crop's own stream
-
-
-class Source(Protocol):
-  """A picture of the set."""
-
-  example_id: str
-  label: int
-
-  @property
-  def picture(self) -> Picture:
-    """Its pixels."""
-
-
-class Picture(Protocol):
-  """Pixels that are read on demand."""
-
-  def read(self) -> np.ndarray:
-    """Return the picture: uint8 `[H, W, 3]`."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -117,7 +100,7 @@ def nodes(
 
 
 def parts(
-  sources: Sequence[Source],
+  sources: Sequence[pictures.Source],
   steps: Iterator[Node],
   *,
   dataset: str,
@@ -170,7 +153,7 @@ def corrupted(
   spare = _AT_ONCE - len(images)  # one shape is one program
   batch = np.concatenate([images, np.repeat(images[:1], spare, 0)])
   padded = [*ids, *[ids[0]] * spare]
-  levels = jax.numpy.asarray(batch)
+  levels: Any = jax.numpy.asarray(batch)
   for name, severity in (
     (node.first, node.first_severity),
     (node.second, node.second_severity),
@@ -188,7 +171,7 @@ def _stored(images: jax.Array) -> jax.Array:
   return jpeg.roundtrip_batch(images, _QUALITY)
 
 
-def _cropped(source: Source, key: np.ndarray, side: int) -> np.ndarray:
+def _cropped(source: pictures.Source, key: np.ndarray, side: int) -> np.ndarray:
   """Return a part of a picture as a square, flipped by a coin."""
   pixels = source.picture.read()
   square = crops.apply(pixels, f"random_resized{side}", key)
