@@ -93,7 +93,7 @@ def path(accuracy: np.ndarray, target: float) -> Path:
   It starts without the second corruption and ends without the first: a step
   lowers the first severity or raises the second. Of two ways it goes on by that
   whose mean accuracy, with the cell's own, is nearer the target; if equal, by the
-  second severity. It starts at the first severity whose mean is nearest by
+  second severity. It starts at the first severity whose mean is nearest. Source:
   docs/evidence/specs/ccc.md section 2.
 
   Args:
