@@ -338,7 +338,7 @@ class HeadlinesTest(parameterized.TestCase):
     """Signs under C-bar's corruptions, and the set itself with a function."""
 
     def brightest(images):
-      return images.mean((1, 2)).astype(np.float32).repeat(3, 1)[:, :8]
+      return images.mean((1, 2)).astype(np.float32).repeat(4, 1)
 
     result = evaluate(
       brightest, "signs_c", conditions="c_bar", severities=(1, 3), limit=8
@@ -355,7 +355,7 @@ class HeadlinesTest(parameterized.TestCase):
     self.assertNotIn("mce", result.summary)
     names = ("checkerboard_cutout", "sparkles")
     result = evaluate(
-      lambda images: images.mean((1, 2)).repeat(334, 1)[:, :1000],
+      lambda images: images.mean((1, 2)).repeat(334, 1)[:, :1000].astype("f"),
       "imagenet_c_bar",
       manual_dir=imagenet_c.Builder.code_path.parent / "dummy_data",
       conditions=names,

@@ -15,7 +15,7 @@ from eval.run import keywords as keywords_lib
 from eval.run.model import load
 from models.adaptation.base import Method
 from models.model import Model
-from robust_tfds import hosts
+from robust_tfds import hosts, missing
 from robust_tfds.building import pictures
 from robust_tfds.building.sources import imagenet, known_files
 from robust_tfds.corruptions import frost_pictures
@@ -107,6 +107,8 @@ def loaded(
   spec, objects = keywords_lib.spec_of(predict, of.clean, values)
   workdir = Workdir(paths.parse(folder, "workdir"))
   plan = data_lib.plan_of(spec, objects, workdir)
+  if plan.lacks:
+    raise missing.MissingError(*plan.lacks)
   frost_pictures.choose(plan.config.data.frost_dir, plan.config.data.manual_dir)
   host = hosts.this_host()
   return {
