@@ -15,7 +15,7 @@ import ml_collections
 
 from configs import train_standard
 
-SETTINGS = train_standard.SETTINGS
+SETTINGS = train_standard.COMMON
 
 
 def get_config(setting: str = "digits") -> ml_collections.ConfigDict:

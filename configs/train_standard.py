@@ -27,14 +27,17 @@ _CIFAR = {
   "densenet40_12": (200, 1e-4),
   "resnext29_4x32d": (200, 5e-4),
 }
-SETTINGS = (
+# What recipes are compared in.
+COMMON = (
   *("digits", "cifar", *(f"cifar,{network}" for network in _CIFAR)),
   *("imagenet", "imagenet,180"),
 )
+SETTINGS = (*COMMON, "segmentation")
 
 
 def get_config(setting: str = "digits") -> ml_collections.ConfigDict:
   """Return the training's config; override fields with --config.field=value."""
+  check(setting, SETTINGS, "train_standard")
   if setting == "segmentation":
     return _segmentation().lock()
   return common(setting, {"name": "standard"}).lock()
@@ -56,7 +59,7 @@ def check(setting: str, settings: tuple[str, ...], file: str) -> None:
 
 
 def common(
-  setting: str, recipe: dict, settings: tuple[str, ...] = SETTINGS
+  setting: str, recipe: dict, settings: tuple[str, ...] = COMMON
 ) -> ml_collections.ConfigDict:
   """Return a recipe in one of the settings that recipes are compared in, unlocked."""
   check(setting, settings, f"train_{recipe['name']}")
