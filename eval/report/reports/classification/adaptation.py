@@ -33,6 +33,7 @@ class Adaptation(base.Chart):
     if not context.curves:
       return None
     named = context.curves[0].names
+    top = 110 * max(max(curve.errors) for curve in context.curves) or 1
     drawn = [
       lines.Line(
         curve.label,
@@ -48,7 +49,7 @@ class Adaptation(base.Chart):
       4.2,
       x="" if named else "pictures shown before, in each condition",
       y="error at severity 5 (%)",
-      y_ends=(0, None),
+      y_ends=(0, top),
       x_ticks=ticks if named else None,
       title=context.title,
       legend=ABOVE,
