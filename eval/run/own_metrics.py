@@ -74,8 +74,8 @@ def task_of(task: str, builder: type[Builder]) -> str:
 def tfds_feature(values: Mapping[str, Any] | None) -> str:
   """Return the feature of a TFDS set that holds a run's targets; '' if none."""
   targets = (values or {}).get("targets")
-  is_feature = isinstance(targets, str) and targets.startswith(targets_lib.TFDS)
-  return targets.removeprefix(targets_lib.TFDS) if is_feature else ""
+  kind, colon, feature = str(targets).partition(":")
+  return feature if kind + colon == targets_lib.TFDS else ""
 
 
 def renew(workdir: Workdir, cells: list[Cell], task: base.Task) -> list[str]:

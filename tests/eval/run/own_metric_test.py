@@ -363,7 +363,7 @@ class VideosTest(in_folder.TestCase):
       size=32,
       groups=r"(s\d)_",
     )
-    self.assertIn("translation move what is in the pictures", said)
+    self.assertIn("stay where they were under translation", said)
     self.assertIn("clean_m", result.summary)
     self.assertEqual(result._run.plan.task.facts.task, "own_videos")
 
