@@ -142,18 +142,30 @@ def digest(value: Any) -> str:
 
 
 def source_digest(function: Any) -> str:
-  """Return 12 hexadecimal digits of a function's source, else of its code."""
+  """Return 12 hexadecimal digits of a function's source, and of what it holds.
+
+  That is its closure, its defaults, the arguments of a partial function and the
+  attributes of an object. Of a function that was typed in it is its code.
+  """
   code = getattr(function, "__code__", None)
-  typed_in = [getattr(code, name, "") for name in ("co_code", "co_names")]
-  name = getattr(function, "__qualname__", type(function).__qualname__)
-  consts = repr(getattr(code, "co_consts", ""))
-  known = own_source.code_hashes(function) or [*map(str, typed_in), consts]
-  return digest([getattr(function, "__module__", ""), name, known])
+  names = ("co_code", "co_names", "co_consts")
+  source = own_source.code_hashes(function) or [
+    str(getattr(code, name, "")) for name in names
+  ]
+  closure = [c.cell_contents for c in getattr(function, "__closure__", 0) or ()]
+  names = ("__qualname__", "__defaults__", "args", "keywords", "__dict__")
+  held = [_content(getattr(function, name, None)) for name in names]
+  return digest([source, held, [_content(each) for each in closure]])
 
 
 def _content(value: Any) -> Any:
-  array = np.asarray(value)
-  data = pickle.dumps(value) if array.dtype == np.object_ else array.tobytes()
+  """Return what stands for an object in a hash; of what has no bytes its type."""
+  try:
+    array = np.asarray(value)
+    is_plain = array.dtype != np.object_
+    data = array.tobytes() if is_plain else pickle.dumps(value)
+  except Exception:  # lists of unequal length, and what cannot be pickled
+    return [type(value).__qualname__]
   return [str(array.dtype), array.shape, hashlib.sha256(data).hexdigest()]
 
 
