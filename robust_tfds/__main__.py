@@ -20,6 +20,7 @@ from robust_tfds import layout, stopping
 COMMANDS = {
   "run": "eval/main.py",
   "train": "models/training/main.py",
+  "suite": "eval/suite.py",
   "score": "eval/score.py",
   "compare": "eval/compare/__main__.py",
   "board": "eval/leaderboard.py",

@@ -26,7 +26,7 @@ _EPSILON = 1e-5  # of torch's batch norms
 Pair = int | tuple[int, int]
 Pads = Sequence[tuple[int, int]]
 # A layer, or a plain function of one array or of the last step's output.
-Step = Callable[[Any], Any]
+Step = Callable[..., Any]
 
 
 def conv(
@@ -231,7 +231,7 @@ class Stack(nnx.Module):
       if isinstance(step, nnx.Module):
         setattr(self, name, step)
 
-  def __iter__(self) -> Iterator[Step]:
+  def __iter__(self) -> Iterator[Any]:
     """Yield the steps in order."""
     for name, step in self.steps:
       yield getattr(self, name) if step is None else step
