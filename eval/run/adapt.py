@@ -28,6 +28,10 @@ _Setting = Annotated[
   streams.Setting,
   pydantic.Field(description=f"one of {', '.join(streams.SETTINGS)}"),
 ]
+_Order = Annotated[
+  int | None,
+  pydantic.Field(ge=0, le=9, description="CoTTA's orders 0 to 9, or None"),
+]
 _Last = Annotated[
   Literal["keep", "drop"], pydantic.Field(description="'keep' or 'drop'")
 ]
@@ -69,7 +73,7 @@ class Adapt(settings.Group):
   method: settings.Name = _UNNAMED
   setting: _Setting = "reset"
   batch_size: settings.From0 = 0
-  order: settings.between(0, 9, int) | None = None  # type: ignore[valid-type]
+  order: _Order = None
   seed: settings.Seed = 0
   seeds: settings.Positive = 1
   last_batch: _Last = "keep"
@@ -131,10 +135,21 @@ class Adapt(settings.Group):
 
 def merged(values: Mapping[str, Any]) -> dict[str, Any]:
   """Return a run's values with those of `adapt.run`, if it adapts."""
-  asked = values.get("adapt")
-  if not isinstance(asked, Mapping) or not asked.get("method"):
+  asked = values.get("adapt") or {}
+  if isinstance(asked, str):
+    return dict(values)
+  if not asked.get("method"):
+    if "setting" in asked or "method" not in asked and asked:
+      raise _missing_method_error()
     return {k: v for k, v in values.items() if k != "adapt"}
   return _replaced(values, asked.get("run") or {})
+
+
+def _missing_method_error() -> errors.UserError:
+  return errors.UserError(
+    "config.adapt.method: missing, expected one of"
+    f" {', '.join(adaptation.names())}."
+  )
 
 
 def _replaced(old: Any, new: Any) -> Any:
@@ -192,10 +207,7 @@ def parsed(value: Any, px: int) -> Adapt | None:
   values = {k: v for k, v in settings.plain(values).items() if v is not None}
   asked = settings.validated(Adapt, values, "config.adapt")
   if not asked.method:
-    raise errors.UserError(
-      "config.adapt.method: missing, expected one of"
-      f" {', '.join(adaptation.names())}."
-    )
+    raise _missing_method_error()
   for method in (asked.method, *filter(None, (asked.beside or "").split(","))):
     adaptation.get(method.strip())
   usual = _SMALL_BATCH if 0 < px <= SMALL_PX else _BATCH

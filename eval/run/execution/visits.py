@@ -154,7 +154,6 @@ class Maker:
         for label in {c.model for c in visit.cells} & adapts.keys():
           self._adapting(label).begin()
         self._maker.run(visit.cells, lacking, visit.source)
-        self._maker.wait()
       elif visit.number > self._reached(visit.stream, done):
         self._go_on(visit, adapts, [] if visit.again else lacking)
     disk.remove(self._folder)

@@ -108,7 +108,7 @@ class Outcome:
     shown = context(
       plan.task,
       scored,
-      {label: entry.name for label, entry in plan.models.items()},
+      {k: e.name for k, e in plan.models.items() if not e.adapt},
       **self._pictures.all() | real,
       class_names=self._pictures.class_names,
       gflops=_gflops(plan),
