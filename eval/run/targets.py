@@ -147,15 +147,21 @@ def source_digest(function: Any) -> str:
   That is its closure, its defaults, the arguments of a partial function and the
   attributes of an object. Of a function that was typed in it is its code.
   """
-  code = getattr(function, "__code__", None)
-  names = ("co_code", "co_names", "co_consts")
-  source = own_source.code_hashes(function) or [
-    str(getattr(code, name, "")) for name in names
-  ]
-  closure = [c.cell_contents for c in getattr(function, "__closure__", 0) or ()]
-  names = ("__qualname__", "__defaults__", "args", "keywords", "__dict__")
-  held = [_content(getattr(function, name, None)) for name in names]
-  return digest([source, held, [_content(each) for each in closure]])
+
+  def held(thing: Any, *names: str) -> list[Any]:
+    return [_content(getattr(thing, name, None)) for name in names]
+
+  code: Any = getattr(function, "__code__", None)
+  closure: Any = getattr(function, "__closure__", None) or ()
+  return digest(
+    [
+      own_source.code_hashes(function)
+      or held(code, "co_code", "co_names", "co_consts"),
+      held(function, "__qualname__", "__defaults__", "args", "keywords"),
+      held(function, "__dict__"),
+      [_content(cell.cell_contents) for cell in closure],
+    ]
+  )
 
 
 def _content(value: Any) -> Any:
