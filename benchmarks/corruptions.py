@@ -1,13 +1,16 @@
-"""Our corruptions beside two peers, in one process on one core.
+"""Our corruptions beside three peers, in one process on one core.
 
   python -m venv peers
   peers/bin/pip install -e . imagecorruptions corrupt-tta==0.1.7 'setuptools<81'
   peers/bin/python -m benchmarks.corruptions --size=224
   peers/bin/python -m benchmarks.corruptions --size=480,640
+  peers/bin/python -m benchmarks.corruptions --names=c_bar --c_bar_code=CLONE
 
 The peers are imagecorruptions 1.1.2 (detection's ImageNet-C code) and corrupt-tta
-0.1.7 (a rewrite in numpy and OpenCV). Neither is needed by this project nor
-installed by it; one that is not there is left out. corrupt-tta returns floats in
+0.1.7 (a rewrite in numpy and OpenCV), and for the C-bar corruptions their authors'
+functions: a clone of facebookresearch/augmentation-corruption, with their scipy and
+scikit-image. None is needed by this project nor installed by it; one that is not
+there is not measured. corrupt-tta returns floats in
 most cells: their conversion to bytes is not counted against it.
 
 Prints, per corruption and severity, our ms per image (a batch of 32, warm), each
@@ -21,6 +24,7 @@ from __future__ import annotations
 
 import functools
 import os
+import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -42,6 +46,10 @@ _PEER_IMAGES = flags.DEFINE_integer(
 )
 _NAMES = flags.DEFINE_string("names", "all", "Which corruptions.")
 _FROST = flags.DEFINE_string("frost_dir", "", "Folder of the frost pictures.")
+_C_BAR = flags.DEFINE_string(
+  "c_bar_code", "", "Clone of the C-bar authors' code."
+)
+_AUTHORS = "authors of C-bar"
 _BREAK_S = 0.02  # between calls
 # (image uint8 [H, W, 3], name, severity) -> picture
 Peer = Callable[[np.ndarray, str, int], object]
@@ -68,11 +76,13 @@ def main(argv: Sequence[str]) -> None:
   )
   cells, compile_s = [], 0.0
   for name in conditions.PICTURES.resolve(_NAMES.value):
+    bar = conditions.PICTURES.row(name).set == "c_bar"
+    of_name = {k: p for k, p in peers.items() if (k == _AUTHORS) == bar}
     start = time.perf_counter()
     _own(batch, name, 1, edition, _keys(len(batch)))
     compile_s += time.perf_counter() - start
     rows = [
-      _cell(batch, name, severity, edition, peers)
+      _cell(batch, name, severity, edition, of_name)
       for severity in conditions.SEVERITIES
     ]
     _print_corruption(name, rows, unit)
@@ -87,11 +97,12 @@ def _peers() -> dict[str, Peer]:
   for name, load in (
     ("imagecorruptions", imagecorruptions_peer),
     ("corrupt-tta", _corrupt_tta),
+    (_AUTHORS, _c_bar_authors),
   ):
     try:
       out[name] = load()
     except ImportError as e:
-      print(f"No {name}: {e}. See the header of {__file__}.")
+      print(f"{name}: not measured ({e}). See the header of {__file__}.")
   return out
 
 
@@ -127,6 +138,22 @@ def _corrupt_tta() -> Peer:
   return lambda image, name, severity: corrupt_tta.corrupt(
     image, corruption_name=name, severity=severity
   )
+
+
+def _c_bar_authors() -> Peer:
+  """Return the authors' transforms at the real severities of ours."""
+  sys.path.insert(0, f"{_C_BAR.value}/imagenet_c_bar")
+  vars(np).setdefault("int", int)  # gone since NumPy 1.24
+  from transform_finder import build_transform
+
+  from robust_tfds.corruptions import plugins
+
+  def transform(image: np.ndarray, name: str, severity: int) -> object:
+    value = plugins.picture(name).severities["imagenet"][severity - 1]
+    run = build_transform(name=name, severity=value, dataset_type="imagenet")
+    return run(image)
+
+  return transform
 
 
 def _cell(
@@ -212,7 +239,9 @@ def _print_sums(
   print(f"{len(cells)} cells: ours {sum(c[''] for _, c in cells):.1f} ms")
   for peer in peers:
     # A cell that the peer cannot run counts for neither.
-    both = [(label, c) for label, c in cells if c[peer] == c[peer]]
+    both = [(n, c) for n, c in cells if c.get(peer, np.nan) == c.get(peer)]
+    if not both:
+      continue
     theirs = sum(c[peer] for _, c in both)
     ratio = theirs / sum(c[""] for _, c in both)
     slower = [

@@ -36,8 +36,11 @@ def evaluate(
   name: str = "",
   size: int | None = None,
   classes: Any = None,
+  prompts: str | os.PathLike[str] | Sequence[str] | None = None,
+  class_names: Any = None,
   outputs: str = "auto",
   allow_random: bool = False,
+  adapt: str | Mapping[str, Any] | None = None,
   geometry: str | None = None,
   label_space: str | os.PathLike[str] | None = None,
   labels: str | os.PathLike[str] | None = None,
@@ -65,6 +68,11 @@ def evaluate(
   ignore: int | None = None,
   protocol: str | None = None,
   keep_masks: bool | None = None,
+  metric: Any = None,
+  targets: Any = None,
+  target: str | None = None,
+  better: str | Mapping[str, str] | None = None,
+  keep_outputs: bool = False,
   **unknown: Any,
 ) -> Result:
   """Evaluate a model on a benchmark: the run of `eval.main`, as a function.
@@ -101,10 +109,19 @@ def evaluate(
     classes: what the models' outputs stand for where they are not the set's
       classes in its order: names, one an output, or a file of them. Of
       `masks:` the names of the ids 0, 1, ... in the masks.
+    prompts: of a CLIP model, what its text tower reads of each class:
+      `openai80`, `openai80-clean` (without prompts that name a corruption),
+      `openai7`, `single`, a file of templates, or templates with one `{}`.
+    class_names: words for the set's classes in prompts: `{class: words}`, or a
+      file with `class<TAB>words` a line. None: the set's own names, of ImageNet's
+      classes open_clip_torch's curated ones.
     outputs: what a classifier answers with: `logits`, `probabilities`, or `auto`:
       as its spec says, of a plain function what its answers to a probe are.
     allow_random: take models that draw; what they answer must depend on the
       input and chance alone.
+    adapt: a method of `models.adaptation.names()` by which the model adapts while
+      it is tested, or a dict: `{"method": "tent", "setting": "continual"}`, see
+      docs/ADAPTATION.md. Its `batch_size` and `seed` stand above those here.
     geometry: the crop before corruptions, by the set's names: `model` (each
       model's own), `none` (whole pictures), ...
     label_space: classes that a model is asked among: `all` its own, not the
@@ -137,6 +154,18 @@ def evaluate(
     protocol: of segmentation, whose cells and pixels: `kamann_rother_16`,
       `fan_19`, `semsegbench_15`; None: all 15 at 5 severities, whole, in RGB.
     keep_masks: of segmentation, whether cells keep every answered class map.
+    metric: a function of one's own, `f(output, target) -> float` of one example,
+      or name -> function; of commands `my_module:f`. A cell's number is the mean
+      over its examples: per-example means only, which mIoU and AP are not.
+      `predict` then answers with arrays of any shape `[B, ...]`, or dicts and
+      tuples of them, and a plain function is shown whole pictures where `size` is
+      None: docs/OWN_METRIC.md.
+    targets: of the metric, by the ids of examples: a mapping, a `.json` or `.csv`
+      file, `folder:PATH` of `.npy`, pictures or `.json` beside, a function of the
+      id, or `tfds:FEATURE`; None: the metric gets None.
+    target: `clean`: the target is the model's own answer to the clean picture.
+    better: `lower` or `higher` values of the metric, or name -> which.
+    keep_outputs: keep the answers, so that a changed metric needs no model.
     **unknown: refused, with the nearest name.
 
   Returns:

@@ -13,6 +13,7 @@ file of `eval/readers/`:
   csv          classifications as CSV, NPZ or Parquet
   frames       predictions on ImageNet-Vid-Robust or YTBB-Robust, the same files
   coco         folders of COCO results lists, one file a cell; one list is clean
+  class_maps   folders of class maps as PNG, a folder a condition
   raw_results  JSON of the detection paper's authors; also writes tables.md
 
 Of what benchmark files are is said by --dataset, and held against what is known of
@@ -59,7 +60,12 @@ def define_flags() -> None:
     " csv where its numbers are of --dataset, a workdir's own.",
   )
   flags.DEFINE_integer("seed", None, "Seed column of the table; default: 0.")
-  flags.DEFINE_string("truth", None, "COCO instances file, of coco.")
+  flags.DEFINE_string(
+    "truth",
+    None,
+    "COCO instances file, of coco; of class_maps the masks' folder, or that of the"
+    " official files of --dataset.",
+  )
   flags.DEFINE_enum(
     "rules",
     None,
@@ -71,6 +77,9 @@ def define_flags() -> None:
     None,
     "Which of --dataset's examples there are: robustbench5k, or a file of ids;"
     " default: all.",
+  )
+  flags.DEFINE_string(
+    "protocol", None, "Of class_maps, whose cells: fan_19, ...; default: ours."
   )
   flags.DEFINE_string("metadata", None, "Folder of the metadata, of frames.")
   flags.DEFINE_string(
@@ -118,6 +127,7 @@ def main(argv: Sequence[str]) -> None:
     subset=settings.subset,
     columns=settings.columns,
     separator=settings.separator,
+    protocol=settings.protocol,
     classes=paths.optional(settings.classes, "--classes"),
     facts=paths.optional(settings.facts, "--facts"),
   )

@@ -19,6 +19,7 @@ enhancement, is `models.model.Model`: `.name`, `.spec`, `.init(key)`,
   ('i3d_r50', 'mc3_18')
 """
 
+from models import adaptation as adaptation
 from models import adapters as adapters
 from models import convert as convert
 from models import spec as spec

@@ -189,9 +189,8 @@ def _run(card: Card) -> str:
     "cifar10": f"cifar10_c:{card.name}",
     "coco": f"coco_c:{card.name}",
     "kinetics400": f"video_p:kinetics400_p,{card.name}",
-    "cityscapes": f"cityscapes_seg_c:{card.name}",
-    "ade20k": f"ade20k_c:{card.name}",
-    "voc": f"voc_seg_c:{card.name}",
+    "cityscapes": f"segmentation_c:cityscapes_seg_c,{card.name}",
+    "voc": f"segmentation_c:voc_seg_c,{card.name}",
   }
   ours = {
     "classification": "quickstart",

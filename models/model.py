@@ -106,6 +106,14 @@ class Model(abc.ABC):
     `(variables, batch, sizes)`, see `models.detection.detector.Detector.apply`.
     """
 
+  def outputs(self, variables: Any, batch: Any) -> Any:
+    """Compute what it answers in a structure of its own, which nobody checks.
+
+    The default is `apply`; models from outside the catalogue may answer with
+    arrays of any shape, and dicts and tuples of them.
+    """
+    return self.apply(variables, batch)
+
   def check_capture(self, capture: Sequence[str] | None) -> None:
     """Refuse names that are not among `layers`; None: no layer is captured.
 

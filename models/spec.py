@@ -101,14 +101,17 @@ _Order = Annotated[
   pydantic.Field(description="one of ('rgb', 'bgr')"),
 ]
 _Rule = Annotated[
-  Literal["squash", "short_side", "fraction", "centre_fraction"],
+  Literal["squash", "short_side", "fraction", "centre_fraction", "whole"],
   pydantic.Field(
-    description="one of ('squash', 'short_side', 'fraction', 'centre_fraction')"
+    description="one of ('squash', 'short_side', 'fraction', 'centre_fraction',"
+    " 'whole')"
   ),
 ]
 _Outputs = Annotated[
-  Literal["auto", "logits", "probabilities"],
-  pydantic.Field(description="one of ('auto', 'logits', 'probabilities')"),
+  Literal["auto", "logits", "probabilities", "any"],
+  pydantic.Field(
+    description="one of ('auto', 'logits', 'probabilities', 'any')"
+  ),
 ]
 _Interpolation = Annotated[
   Literal["bilinear", "bicubic"],
@@ -343,14 +346,16 @@ class Spec(ModelSpec):
       crop), `fraction` (a centre crop of `crop_fraction` of each side, then
       both sides become `input_px`), `centre_fraction` (a centre square of
       `crop_fraction` of the shorter side, then both sides become `input_px`:
-      EfficientNet's, whose fraction is `input_px / (input_px + 32)`).
+      EfficientNet's, whose fraction is `input_px / (input_px + 32)`), `whole`
+      (pictures as they are stored, for a metric of one's own alone).
     resize_px: see `resize`; unused for the two fractions. If it is left out, its
       ratio to `input_px` is ImageNet's 256 / 224: 128 for 112, 37 for 32.
     crop_fraction: see `resize`; used for the two fractions alone.
     interpolation: `bilinear` or `bicubic`.
     flexible: whether the network accepts other sizes than `input_px`.
     outputs: `logits`, `probabilities` (each row sums to 1, as after a softmax),
-      or `auto`: decided by the probe before a run.
+      or `auto`: decided by the probe before a run. `any`: arrays of any shape, for
+      a metric of one's own.
   """
 
   kind: ClassVar[Kind] = "classification"
@@ -392,6 +397,8 @@ class Spec(ModelSpec):
   def geometry(self) -> str:
     """The rule as a name from `geometry.py`, e.g. `short256_crop224`."""
     end = "_bicubic" if self.interpolation == "bicubic" else ""
+    if self.resize == "whole":
+      return "whole"
     if self.resize == "fraction":
       return f"fraction{self.crop_fraction}_{self.input_px}{end}"
     if self.resize == "centre_fraction":

@@ -20,6 +20,7 @@ from robust_tfds import layout, stopping
 COMMANDS = {
   "run": "eval/main.py",
   "train": "models/training/main.py",
+  "suite": "eval/suite.py",
   "score": "eval/score.py",
   "compare": "eval/compare/__main__.py",
   "board": "eval/leaderboard.py",
@@ -28,6 +29,7 @@ COMMANDS = {
   "build": "build.py",
   "corrupt": "corrupt_folder.py",
   "convert": "models/convert/__main__.py",
+  "text": "models/zero_shot/__main__.py",
   "card": "models/card.py",
   "new": "new.py",
 }

@@ -203,10 +203,15 @@ def _named(family: conditions.Family | None, word: str) -> list[str]:
     return [word]
   if word in family.known_names and family.kind == "sequences":
     return [word]  # a config's name too: the first difficulty
-  if word not in (*family.known_names, *family.groups, *conditions.SETS):
+  if word not in (
+    *family.known_names,
+    *family.groups,
+    *conditions.SETS,
+    *family.lists,
+  ):
     return [word]
   members = family.resolve(word)
-  return [c.config for c in family.conditions() if c.name in members]
+  return [c.config for c in family.known_conditions if c.name in members]
 
 
 def shard(names: Sequence[str], text: str) -> list[str]:

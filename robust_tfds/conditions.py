@@ -211,12 +211,16 @@ class Family:
   rows: tuple[Row, ...]
   mixes: Mapping[str, Mix] = dataclasses.field(default_factory=dict)
   lists: Mapping[str, tuple[str, ...]] = dataclasses.field(default_factory=dict)
+  _parts: list[Family] = dataclasses.field(
+    default_factory=list, init=False, repr=False, compare=False
+  )
 
   def add(self, row: Row) -> None:
     """Add a row of set `own`: `robust_tfds/own_corruptions.py`."""
-    object.__setattr__(self, "rows", (*self.rows, row))
-    for cached in ("_row_of", "_conditions_of"):
-      vars(self).pop(cached, None)
+    for family in (self, *self._parts):
+      object.__setattr__(family, "rows", (*family.rows, row))
+      for cached in ("_row_of", "_conditions_of"):
+        vars(family).pop(cached, None)
     for tell in _TOLD_OF_ROWS:
       tell()
 
@@ -330,11 +334,29 @@ class Family:
       for level in self.levels(r.name)
     }
 
-  def conditions(self, subset: str = "all") -> list[Condition]:
-    """Return clean, then every name of a set and of set `own` at every level."""
-    names = {*self.names(subset), *self.names("own")}
-    known = self._conditions_of.values()
-    return [Condition(), *(c for c in known if c.name in names)]
+  def conditions(self) -> list[Condition]:
+    """Return clean, then every name of sets `all` and `own` at every level."""
+    names = {*self.names(), *self.names("own")}
+    return [c for c in self.known_conditions if c.clean or c.name in names]
+
+  @property
+  def known_conditions(self) -> list[Condition]:
+    """Clean, then every known name at every level."""
+    return [Condition(), *self._conditions_of.values()]
+
+  def of_list(self, name: str) -> Family:
+    """Return the family of the sets whose published names are one of `lists`.
+
+    They are its common ones, in the list's order; there are no extra ones.
+    """
+    rows = (self.row(member) for member in self.lists[name])
+    common = [dataclasses.replace(row, set="common") for row in rows]
+    own = [row for row in self.rows if row.set == "own"]
+    part = dataclasses.replace(
+      self, rows=(*common, *own), lists={name: self.lists[name]}
+    )
+    self._parts.append(part)
+    return part
 
   def resolve(self, selection: str | Iterable[str]) -> tuple[str, ...]:
     """Return names in the papers' order, from what a user writes.
@@ -508,7 +530,7 @@ def raw_keys(
   seed: int,
   dataset: str,
   name: str,
-  level: int,
+  level: float,
   example_ids: Sequence[str],
   frames: Sequence[int] | None = None,
 ) -> np.ndarray:
@@ -520,7 +542,8 @@ def raw_keys(
     seed: the run's.
     dataset: name of the corrupted dataset, e.g. `imagenet_c`.
     name: of the corruption.
-    level: severity or difficulty; 0 of clean data.
+    level: severity or difficulty; 0 of clean data; of CCC also a fraction: 2.0
+      has the keys of 2.
     example_ids: B stable ids.
     frames: a number beside each id; 0 in all our datasets.
 
@@ -532,9 +555,11 @@ def raw_keys(
   texts = {"dataset": [dataset], "name": [name], "example_id": example_ids}
   for field, values in texts.items():
     _check_texts(field, values)
-  _check_from_0("severity", [level])
+  fraction = isinstance(level, float)
+  _check_from_0("severity", [] if fraction else [level])
   _check_from_0("frame", numbers)
-  head = _BETWEEN.join((str(check_seed(seed)), dataset, name, str(int(level))))
+  number = f"{level:g}" if fraction else str(int(level))
+  head = _BETWEEN.join((str(check_seed(seed)), dataset, name, number))
   digests = b"".join(
     hashlib.sha256(f"{head}{_BETWEEN}{i}{_BETWEEN}{int(f)}".encode()).digest()[
       :8
@@ -591,8 +616,7 @@ def _group_of_file(file: pathlib.Path, groups: Sequence[str]) -> str:
   return str(lines[0])
 
 
-# Mintun et al. 2021: chosen to be unlike the 19. Both sets are lists of these, as
-# five are in both.
+# Mintun et al. 2021: chosen to be unlike the 19; five names are in both lists.
 _C_BAR = {
   "c_bar": (
     "blue_noise_sample plasma_noise checkerboard_cutout cocentric_sine_waves"
@@ -639,6 +663,7 @@ PICTURES = Family(
   ),
   lists={name: tuple(words.split()) for name, words in _C_BAR.items()},
 )
+C_BAR, C_BAR_CIFAR = map(PICTURES.of_list, _C_BAR)
 
 SEQUENCES = Family(
   "sequences",

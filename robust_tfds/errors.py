@@ -16,10 +16,10 @@ from typing import ParamSpec, TypeVar
 
 from robust_tfds import layout
 
-# Tasks that people ask for, as the end of a refusal.
+# What answers of other tasks need, as the end of a refusal.
 NOT_HERE = (
-  "Pose, depth, regression and several labels a picture are not evaluated here"
-  " (yet)"
+  "Pose, depth, regression, several labels a picture and other tasks need a metric"
+  " of your own: metric= of evaluate, docs/OWN_METRIC.md"
 )
 _LISTED = 40  # names that a message lists at the most
 

@@ -15,8 +15,10 @@ checked, `corruptions/ops/resampling.py` on devices.
 from __future__ import annotations
 
 import functools
+import math
+import threading
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
@@ -25,11 +27,13 @@ if TYPE_CHECKING:
 
 BITS = 22  # of a weight: Resample.c, PRECISION_BITS
 _CUBIC = -0.5  # Resample.c, bicubic_filter's a
+_CHANNELS = 3  # that one product makes: its matrix is mostly zeros
 _VALUES = 12  # of a pass that are made by one product
 # Multiplications of one product, at most: of more, OpenBLAS starts threads of its
 # own (interface/gemm.c, SMP_THRESHOLD_MIN * GEMM_MULTITHREAD_THRESHOLD).
 _AT_ONCE = 1 << 18
 _ERROR = 2.0**-24 * 255 * 1.5  # of a sum, for each tap; weights sum up to < 1.5
+_held = threading.local()
 
 
 class Taps(NamedTuple):
@@ -116,14 +120,18 @@ def resized(pixels: np.ndarray, down: Taps, across: Taps) -> np.ndarray:
   Returns:
     uint8 `[h, w]` or `[h, w, C]`.
   """
-  height, width = pixels.shape[:2]
+  height, width, *channels = pixels.shape
+  if channels and channels[0] > _CHANNELS:  # frames of a clip, side by side
+    parts = range(0, channels[0], _CHANNELS)
+    each = [pixels[..., i : i + _CHANNELS] for i in parts]
+    return np.concatenate([resized(x, down, across) for x in each], axis=-1)
   first = np.asarray(down.first)[np.asarray(down.weights).any(axis=-1)]
   top = first.min(initial=height)
   bottom = min(first.max(initial=0) + down.weights.shape[-1], height)
   levels = pixels[top:bottom].reshape(max(bottom - top, 0), -1)
   seen = _pass(levels, across, levels.shape[1] // width)
   small = _pass(seen.T, down.after(-top), 1).T
-  return np.ascontiguousarray(small).reshape(len(small), -1, *pixels.shape[2:])
+  return np.ascontiguousarray(small).reshape(len(small), -1, *channels)
 
 
 def _pass(levels: np.ndarray, taps: Taps, channels: int) -> np.ndarray:
@@ -144,13 +152,12 @@ def _pass(levels: np.ndarray, taps: Taps, channels: int) -> np.ndarray:
   out = np.empty_like(levels, shape=(len(levels), len(taps.first) * channels))
   for row in range(0, len(levels), at_once):
     part = levels[row : row + at_once]
-    sums = _sums(part.astype(np.float32), out.shape[1], starts, blocks)
-    near = np.rint(sums)
+    sums = _sums(part, out.shape[1], starts, blocks)
+    near = np.rint(sums, out=_space("near", sums.shape, part))
     sums -= near
-    flat = np.flatnonzero(np.abs(sums, out=sums).ravel("K") > sure)
-    across = sums.flags.c_contiguous
-    unsure = np.unravel_index(flat, sums.shape, "C" if across else "F")
-    near[unsure] = _exact(part, taps, channels, *unsure)
+    unsure = np.flatnonzero(np.abs(sums, out=sums).ravel("K") > sure)
+    at = np.unravel_index(unsure, sums.shape, _order(part))
+    near[at] = _exact(part, taps, channels, *at)
     out[row : row + at_once] = np.clip(near, 0, 255, out=near)
   return out
 
@@ -159,13 +166,31 @@ def _sums(
   levels: np.ndarray, count: int, starts: Sequence[int], blocks: np.ndarray
 ) -> np.ndarray:
   """Multiply `levels`' columns with the blocks: float32 `[N, count]`."""
-  out = np.empty_like(levels, shape=(len(levels), count))
+  known = _space("known", levels.shape, levels)
+  known[...] = levels
+  out = _space("sums", (len(levels), count), levels)
   size, wide = blocks.shape[1:]
   for i, start in enumerate(starts):
-    known = levels[:, start : start + size]
+    from_ = known[:, start : start + size]
     into = out[:, i * wide : (i + 1) * wide]
-    np.matmul(known, blocks[i, : known.shape[1], : into.shape[1]], out=into)
+    np.matmul(from_, blocks[i, : from_.shape[1], : into.shape[1]], out=into)
   return out
+
+
+def _space(name: str, shape: tuple[int, ...], like: np.ndarray) -> np.ndarray:
+  """Return an array of this thread, float32, for its next use alone.
+
+  Memory that is given back and taken again costs more than the sums.
+  """
+  held, size = vars(_held), math.prod(shape)
+  if name not in held or len(held[name]) < size:
+    held[name] = np.empty(size, np.float32)
+  return held[name][:size].reshape(shape, order=_order(like))
+
+
+def _order(levels: np.ndarray) -> Literal["C", "F"]:
+  """Return how rows and columns lie in memory."""
+  return "C" if levels.strides[1] == 1 else "F"
 
 
 @functools.lru_cache(maxsize=32)

@@ -68,13 +68,14 @@ SURFACE = (
   (
     evaluate,
     "(predict, dataset, *, conditions, severities, limit, workdir, batch_size,"
-    " variables, checkpoint, seed, baseline, name, size, classes, outputs,"
-    " allow_random, geometry,"
+    " variables, checkpoint, seed, baseline, name, size, classes, prompts,"
+    " class_names, outputs,"
+    " allow_random, adapt, geometry,"
     " label_space, labels, skip_errors,"
     " drop_alpha, images, groups, split, subset, perturbations, difficulties,"
     " left_out, views, sampling, merge, rules, config, source, codec, data_dir,"
     " manual_dir, frost_dir, file_format, block_mib, ignore, protocol,"
-    " keep_masks, unknown)",
+    " keep_masks, metric, targets, target, better, keep_outputs, unknown)",
   ),
   (models.names, "(pattern)"),
   (models.adapters.get, "(kind)"),

@@ -16,6 +16,7 @@ _ANYBODY = (
   "robust_tfds.charts",
   "robust_tfds.coco",
   "robust_tfds.conditions",
+  "robust_tfds.cores",
   "robust_tfds.durations",
   "robust_tfds.errors",
   "robust_tfds.hosts",
@@ -118,6 +119,10 @@ _ALLOWED = {
   ),
   "models.card": ("robust_tfds.command", "models"),
   "models.convert.__main__": (
+    "robust_tfds.command",
+    "models",
+  ),
+  "models.zero_shot.__main__": (
     "robust_tfds.command",
     "models",
   ),

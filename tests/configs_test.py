@@ -35,8 +35,10 @@ from tests import frost_folder, quick
 
 CONDITIONS = {
   "imagenet_c:squeezenet1_1": 96,
+  "imagenet_c_bar:squeezenet1_1": 51,
   "imagenet_p:squeezenet1_1": 15,
   "cifar10_c:digits_cnn": 96,
+  "cifar10_c_bar:digits_cnn": 51,
   "tiny_imagenet_c:squeezenet1_1": 96,
   "vid_robust": 1,
   "vid_robust:resnet50": 1,
@@ -67,6 +69,7 @@ _OWN = "tests.faults.own_models"
 # Config -> model that its printed plan has; these take seconds.
 QUICK = {
   "cifar10_c": f"{_OWN}:small",
+  "cifar10_c_bar": f"{_OWN}:small",
   "imagenet_p": f"{_OWN}:large",
   "own_data": "",
   "subtypes": "",
@@ -78,6 +81,7 @@ LONG = {
   "pascal_c": "tiny_retinanet",
   "cityscapes_c": "tiny_retinanet",
   "imagenet_c": f"{_OWN}:large",
+  "imagenet_c_bar": f"{_OWN}:large",
   "quickstart": "digits_p",
   "quickstart_detection": "",
   "quickstart_segmentation": "",
@@ -210,7 +214,8 @@ class PrintedPlanTest(parameterized.TestCase):
   def test_measured(self, file, what):
     config = _config(file, what)
     config.batch_size = 1
-    small = {"corruptions": "contrast", "perturbations": "brightness"}
+    of_c = "sparkles" if file.endswith("c_bar") else "contrast"
+    small = {"corruptions": of_c, "perturbations": "brightness"}
     if config.get("task") == "video":
       small["perturbations"] = "jpeg"
     task = tasks.get(config.get("task", "classification"))

@@ -16,6 +16,7 @@ _OURS = {*_LOCAL, "tests", "tools", "benchmarks", "gallery", "setup"}
 # Distributions whose module has another name; else "-" becomes "_".
 _MODULES = {
   "absl-py": "absl",
+  "open_clip_torch": "open_clip",
   "orbax-checkpoint": "orbax",
   "pillow": "PIL",
   "pywavelets": "pywt",
@@ -31,6 +32,7 @@ _FOR_OTHERS = {
   "flatbuffers": "jax.export",
   "furo": "the theme of the documents",
   "importlib_resources": "tensorflow-datasets",
+  "open_clip": "its files of names, templates and merges are read",
   "myst_nb": "sphinx",
   "onnxscript": "torch.onnx.export",
   "sphinx": "a command",

@@ -4,20 +4,31 @@
 how the expected values were made, and which differences float32 makes.
 """
 
+import gzip
+import io
 import json
+import pathlib
 import unittest
+from unittest import mock
 
 import numpy as np
 import pytest
+import tensorflow_datasets as tfds
 from absl.testing import absltest, parameterized
 from PIL import Image
 
-from robust_tfds import conditions, corruptions, errors
-from tests import shared_data
+from eval import evaluate, papers
+from eval.metrics import corruption_error
+from eval.tasks.headlines import error_headlines
+from eval.tasks.headlines.headlines import value_alone
+from robust_tfds import build, conditions, corruptions, datasets, errors
+from robust_tfds.building.sources import published_arrays
+from tests import shared_data, tiny_files
 
 FOLDER = shared_data.folder_of_goldens("c_bar")
 _SETS = {"imagenet224": ("imagenet", 224), "cifar32": ("cifar10", 32)}
 _PLANES = {"blue_noise_sample": 1, "brownish_noise": 3}
+_LEVELS = conditions.SEVERITIES
 _SHARE = 0.999  # of the values differ by at most 1
 _MEAN = 0.02  # levels; rounding in place of truncation would be .5
 
@@ -204,6 +215,140 @@ class NamesTest(absltest.TestCase):
     self.assertLen(set(sets[0]) & set(sets[1]), 5)
     self.assertLen(corruptions.names("all"), 19)
     self.assertEqual(sets[0][:2], ("blue_noise_sample", "plasma_noise"))
+
+
+class SetsTest(parameterized.TestCase):
+  """The two data sets: their own conditions, and the authors' files."""
+
+  def test_configs(self):
+    for name, members in (
+      ("imagenet_c_bar", "c_bar"),
+      ("cifar10_c_bar", "c_bar_cifar"),
+    ):
+      builder = datasets.builder_class(name)
+      expected = [
+        f"{n}_{s}" for n in corruptions.names(members) for s in _LEVELS
+      ]
+      self.assertEqual(builder.condition_names(), ["clean", *expected])
+      self.assertEqual(build.configs(name, members), expected)
+    for name in ("imagenet_c", "cifar10_c", "digits_c"):
+      self.assertLen(datasets.builder_class(name).condition_names(), 96)
+
+  @parameterized.parameters(
+    ("imagenet_c_bar", "fog_3", "Unknown corruption 'fog'"),
+    ("imagenet_c", "lines_3", "Unknown config 'lines_3'"),
+  )
+  def test_conditions_of_other_sets(self, name, config, message):
+    with self.assertRaisesRegex(errors.UserError, message):
+      datasets.builder(name, config)
+
+  @parameterized.parameters(
+    ("imagenet_c_bar.tar", False),
+    ("imagenet_c_bar.tar.gz", True),
+    ("imagenet-c-bar/sparkles/2/n01440764/a.JPEG", None),
+  )
+  def test_published_pictures(self, path, gz):
+    root = pathlib.Path(self.create_tempdir().full_path)
+    data = tiny_files.encoded(tiny_files.smooth(224, 224, 0), "JPEG")
+    members = {f"x/sparkles/{s}/n01440764/a.JPEG": data for s in (1, 2)}
+    file = data if gz is None else tiny_files.tar(members)
+    tiny_files.put(root, {path: gzip.compress(file) if gz else file})
+    (row,) = self._read("imagenet_c_bar", "sparkles_2", root, "validation")
+    self.assertEqual((row["example_id"], row["label"]), (b"a.JPEG", 0))
+    expected = np.asarray(Image.open(io.BytesIO(data)))
+    np.testing.assert_array_equal(row["image"], expected)
+
+  def test_the_authors_arrays(self):
+    root = pathlib.Path(self.create_tempdir().full_path)
+    folder = root / "CIFAR-10-C-Bar"
+    folder.mkdir()
+    rng = np.random.default_rng(0)
+    pixels = rng.integers(0, 256, (5, 4, 32, 32, 3), np.uint8)
+    np.save(folder / "lines.npy", pixels.reshape(20, 32, 32, 3))
+    np.save(folder / "labels.npy", np.tile(np.arange(4), 5))
+    with mock.patch.object(published_arrays, "IMAGES", 4):
+      rows = self._read("cifar10_c_bar", "lines_3", root, "test")
+    got = {int(r["label"]): r["image"] for r in rows}
+    np.testing.assert_array_equal([got[i] for i in range(4)], pixels[2])
+
+  def _read(self, name, config, manual_dir, split):
+    built = datasets.prepare(
+      name,
+      f"{config}_published",
+      data_dir=self.create_tempdir().full_path,
+      manual_dir=manual_dir,
+    )
+    return list(tfds.as_numpy(built.as_dataset(split=split)))
+
+
+class HeadlinesTest(parameterized.TestCase):
+  """A plain mean over severities, then over the ten; never in mCE."""
+
+  @parameterized.parameters(
+    (conditions.C_BAR, "c_bar", "mean_corruption_error"),
+    (conditions.C_BAR_CIFAR, "c_bar_cifar", "mean_corruption_error"),
+    (conditions.PICTURES, "c_bar", "c_bar_mean_error"),
+    (conditions.PICTURES, "c_bar_cifar", "c_bar_mean_error"),
+  )
+  def test_means(self, family, members, metric):
+    names = corruptions.names(members)
+    errors_of = np.random.default_rng(0).uniform(size=(10, 5))
+    numbers = {
+      conditions.Condition(name, level): {"error": value_alone(value)}
+      for name, row in zip(names, errors_of)
+      for level, value in zip(_LEVELS, row)
+    }
+    numbers[conditions.Condition()] = {"error": value_alone(0.1)}
+    alexnet = error_headlines.published_cells(
+      corruption_error.load_baseline("alexnet")
+    )
+    for reference in ({}, alexnet):
+      of = error_headlines.headlines(numbers, reference, family=family)
+      there = {h.key: h for h in of if h.is_triggered(numbers)}
+      means = {("mean_error", name, None) for name in names}
+      self.assertEqual(
+        set(there), {*means, (metric, "", None), ("clean_error", "", None)}
+      )
+      got = there[metric, "", None].number(numbers, reference)
+      self.assertAlmostEqual(float(got.value), errors_of.mean())
+
+  def test_names_of_both_lists(self):
+    names = ("lines", "caustic_refraction")  # of one list each
+    cells = {conditions.Condition(n, 1): ("error",) for n in names}
+    of = error_headlines.headlines(cells, {})
+    self.assertNotIn("c_bar_mean_error", {h.metric for h in of})
+
+  def test_the_papers_table(self):
+    listed = papers.printed_networks("imagenet_c_bar")
+    self.assertLen(listed, 6)
+    for network in listed:
+      names = corruptions.names("c_bar")
+      parts = [network.numbers["mean_error", n].value for n in names]
+      mean = network.numbers["mean_corruption_error", ""]
+      self.assertAlmostEqual(np.mean(parts), mean.value, delta=6e-4)
+      self.assertIn("ImageNet-C error of the same networks", mean.note)
+    self.assertLen(papers.printed_networks("cifar10_c_bar"), 4)
+
+  @pytest.mark.slow
+  def test_evaluate(self):
+    """Signs under C-bar's corruptions, and the set itself with a function."""
+
+    def brightest(images):
+      return images.mean((1, 2)).astype(np.float32).repeat(3, 1)[:, :8]
+
+    result = evaluate(
+      brightest, "signs_c", conditions="c_bar", severities=(1, 3), limit=8
+    )
+    errors_of = [
+      r.value
+      for r in result.table
+      if r.metric == "error" and r.config != "clean"
+    ]
+    self.assertLen(errors_of, 20)
+    self.assertAlmostEqual(
+      result.summary["part_c_bar_mean_error"], np.mean(errors_of)
+    )
+    self.assertNotIn("mce", result.summary)
 
 
 if __name__ == "__main__":

@@ -50,7 +50,7 @@ def run(section: str, root: pathlib.Path) -> dict:
     without_pictures.written(),
   ):
     for language, block in _files_first(_SECTIONS[section]):
-      text = _PLACES.sub(rf"{root}/\1", block)
+      text = placed(block, root)
       text = text.replace("tfds:oxford_iiit_pet", "tfds:my_sets:MyPets")
       if name := pages.file_name(block):
         (root / name).write_text(text)
@@ -59,6 +59,11 @@ def run(section: str, root: pathlib.Path) -> dict:
       else:
         _commands(text, root)
   return names
+
+
+def placed(block: str, root: pathlib.Path) -> str:
+  """A block whose places lie below a folder."""
+  return _PLACES.sub(rf"{root}/\1", block)
 
 
 def _files_first(

@@ -55,7 +55,7 @@ class ResizedTest(parameterized.TestCase):
       want = _by_axis(picture, (40, 60), method)
       np.testing.assert_array_equal(got, want)
 
-  @parameterized.parameters(1, 2, 4)
+  @parameterized.parameters(1, 2, 4, 7)
   def test_any_number_of_channels(self, channels):
     picture = resizing_golden.levels(50, 70, channels)
     whole = _resized(picture, (31, 90), False)

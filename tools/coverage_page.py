@@ -4,7 +4,7 @@
 
 From docs/evidence/coverage.tsv, a line for each table, figure or sentence with a number
 of
-the four papers. Its columns: `paper` (a folder of `eval/papers`), `place`, `what`;
+the papers. Its columns: `paper` (a folder of `eval/papers`), `place`, `what`;
 `rows` (the files there that hold its numbers, `table1`, or some of their lines,
 `section5_2:2,7-10`), `command` (several with ` && `), `data` that it needs, `status`
 (one of `STATUSES`) and `why`, or what else there is to know. Who makes something

@@ -5,8 +5,8 @@
 Rewrites models/convert/known/{torchvision,timm}.csv from the installed packages
 (extra `convert`): addresses, digits of the sha256 in file names, printed shares
 of right answers, preprocessing. No weights are fetched. Of torchvision all
-classifiers, detectors and video networks are listed that the catalogue has or
-may get under torchvision's names; of timm those whose network is one of ours.
+classifiers, detectors, segmenters and video networks are listed that the catalogue
+has or may get under torchvision's names; of timm those whose network is one of ours.
 """
 
 import csv
@@ -30,7 +30,7 @@ _DATA = {
   "KINETICS400": "kinetics400",
   "COCO": "coco",
 }
-_UNLISTED = re.compile(r"^(quantized_|raft_|deeplab|fcn_|lraspp)")
+_UNLISTED = re.compile(r"^(quantized_|raft_)")
 # timm's word for a data set -> ours, in tags such as `augreg_in21k_ft_in1k`.
 _TAG_DATA = {
   "in1k": "imagenet1k",

@@ -28,7 +28,9 @@ _MEANS = {
   "relative_mce": "relative_ce",
   "mfr": "fr",
   "mt5d": "t5d",
+  "mean_miou": "miou",
 }
+_SMALLEST = {"gam": "miou"}
 # A difference, and what it is the difference of.
 _DROPS = (
   ("drop", "acc_orig", "acc_pmk"),
@@ -64,6 +66,7 @@ def paper_doubts(paper: str) -> list[Doubt]:
   rows = printed_rows.paper_rows(paper)
   out = [
     *_means(rows),
+    *_smallest(rows),
     *_drops(rows),
     *_twice(rows),
     *_named(paper, rows),
@@ -94,6 +97,19 @@ def _means(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
     for mean, part in _MEANS.items():
       if mean in line and part in line:
         yield from _mean(line[mean][0], line[part], f"{part.upper()}s")
+
+
+def _smallest(rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
+  """Compare GAM with the smallest of its parts."""
+  for line in _lines(rows):
+    for whole, part in _SMALLEST.items():
+      if whole not in line or part not in line:
+        continue
+      printed, least = line[whole][0], min(r.value for r in line[part])
+      if abs(least - printed.value) > printed.digit / 2 + _EPSILON:
+        words = f"the smallest of its {len(line[part])} mIoUs is {_text(printed, least)}"
+        words += f", printed {printed.text}"
+        yield _recomputed("smallest", (printed,), words, [least])
 
 
 def _mean(
@@ -322,7 +338,7 @@ def _named(paper: str, rows: Sequence[PrintedRow]) -> Iterator[Doubt]:
   """Yield the doubts that `paper.json` lists."""
   for doubt in printed_rows.facts(paper).get("doubts", ()):
     concerned = tuple(r for r in rows if _matches(r, doubt))
-    fields = (doubt.get(f) for f in ("network", "metric", "name"))
+    fields = (doubt.get(f) for f in ("network", "training", "metric", "name"))
     subject = ", ".join(filter(None, fields))
     yield Doubt(concerned, doubt["words"], doubt["kind"], subject)
 
@@ -333,6 +349,7 @@ def _matches(row: PrintedRow, doubt: Mapping[str, str]) -> bool:
     row.table == doubt["table"]
     and row.network == doubt.get("network", row.network)
     and row.training == doubt.get("training", row.training)
+    and ("dataset" not in doubt or doubt["dataset"] in row.datasets)
     and (row.metric == metric or row.metric.endswith(f"/{metric}"))
     and row.name == doubt.get("name", row.name)
     and row.text == doubt.get("text", row.text)

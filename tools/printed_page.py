@@ -15,7 +15,7 @@ from eval.papers.protocols import PROTOCOLS
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 FILE = ROOT / "docs" / "evidence" / "PRINTED_NUMBERS.md"
 _HEAD = """\
-# Printed numbers of the four papers
+# Printed numbers of the papers
 
 Made by `python -m tools.printed_page` from `eval/papers`. It has a folder for each paper,
 and a TSV file for each table as printed. In a clone (`from eval import papers`),

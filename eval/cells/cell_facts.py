@@ -72,8 +72,9 @@ class DataFacts(_Facts):
       label space.
     metric: version of the definitions of metrics, `provenance.METRICS_VERSION`.
     pixels: version of the pixels, `provenance.PIXELS_VERSION`.
-    content: sha256 of the prepared files that were read. Other files may hold
-      the same pixels.
+    content: sha256 of the prepared files that were read, or of ids, labels and
+      sizes of the sources and bytes of some (`source_notes.digest`). Other files
+      may hold the same pixels.
     decoders: the decoders of other programs' files, in words; empty: none. They
       are not in the fingerprint: tested ones give the same pixels, and a run
       goes on after an update. Comparisons report differences.
@@ -116,8 +117,12 @@ class ModelFacts(_Facts):
     trained_on: the data that its weights were trained on, in words.
     corruptions_seen: names of the conditions that it was trained on; empty: none.
     severities_seen: their severities, if disclosed.
+    adaptation: how it adapts while it is tested: method, hyperparameters, setting,
+      order, batch, seed, further pictures, devices; None: it does not.
     outputs: `probabilities`, or `scores` (each in [0, 1], sums differ), if they
       are not logits.
+    prompts: of a zero-shot model, number and sha256 of its templates and of the
+      classes' names, and sha256 of their ids.
   """
 
   name: str | None = None
@@ -134,6 +139,8 @@ class ModelFacts(_Facts):
   corruptions_seen: list[str] | None = None
   severities_seen: list[Severity] | None = None
   outputs: str | None = None
+  adaptation: dict[str, Scalar] | None = None
+  prompts: dict[str, str] | None = None
 
   @property
   def hash(self) -> str:
@@ -142,9 +149,9 @@ class ModelFacts(_Facts):
     return provenance.fingerprint(_known_facts(facts))
 
   def words(self) -> dict[str, Any]:
-    """Return name -> value, including the spec; the last two only if known."""
+    """Return name -> value, including the spec; the last three only if known."""
     out = self.model_dump()
-    for name in ("severities_seen", "outputs"):
+    for name in ("severities_seen", "outputs", "adaptation", "prompts"):
       if out[name] is None:
         del out[name]
     return out
@@ -251,6 +258,34 @@ def trained_on(names: Iterable[str], levels: Sequence[int] | None) -> str:
   """
   at = ", ".join(map(str, levels or ()))
   return ", ".join(names) + f" at severity {at}" * bool(at)
+
+
+def adaptation_words(facts: Mapping[str, Scalar]) -> str:
+  """Return how a model adapts, and what its intervals are, in one line.
+
+  >>> adaptation_words({"method": "tent", "setting": "reset", "batch": 64})
+  'tent, setting reset, batch 64; intervals as if pictures were independent'
+  """
+  first, *rest = facts.items()
+  words = [str(first[1]), *(f"{k.replace('_', ' ')} {v}" for k, v in rest)]
+  return f"{', '.join(words)}; intervals as if pictures were independent"
+
+
+def adaptation_protocol(
+  facts: Mapping[str, Scalar] | None,
+) -> dict[str, Scalar]:
+  """Return the facts that adapted models on one board share; {} of others."""
+  shared = (
+    "setting",
+    "order",
+    "delta",
+    "shuffle",
+    "batch",
+    "last_batch",
+    "seed",
+    "test_twins",
+  )
+  return {f"adapted_{k}": facts[k] for k in shared if facts and k in facts}
 
 
 def conditions_seen(names: Sequence[str], what: str) -> list[str]:

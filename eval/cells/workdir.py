@@ -8,6 +8,7 @@ models/<label>/                                weights that the run trained
 data/                                          TFDS sets, where no other is named
 table.csv  timing.json  contents.json  reports/
 parts/                                         of cells that are being made
+streams/                                       states of models that adapt
 running.json                                   the run that is writing
 damaged/                                       what --repair moved aside
 
@@ -47,6 +48,7 @@ _FOLDERS = (
   "models",
   "parts",
   "reports",
+  "streams",
 )
 _FILES = ("config.json", "contents.json", "table.csv", "timing.json")
 _SEED = re.compile(r"seed-?\d+")

@@ -5,11 +5,12 @@ data sets, source), each table is a TSV file with a line for each printed line.
 A line's text columns are `dataset`, `network`, `training`, `model` (our name of
 the network, or the results file's), `condition` and `note`; every other column
 holds numbers. Its head is a metric, with `:name` if it belongs to one condition
-(or `condition` names it), and its unit: `%`, or `/1109` for a count out of
-1109; none for a plain number. A cell is `67.5`, with an interval `67.5 [64.7,
-70.3]`, or empty. Doubts about them are in `doubts.tsv` (`doubt`). If `model` is
-a results file's name, `networks` of `paper.json` states our name for a network
-in its standard training, and the published checkpoint.
+(or `condition` names it), and its unit: `%`, `/1109` for a count out of 1109,
+`=1-` for an error that is printed as an accuracy; none for a plain number. A
+cell is `67.5`, with an interval `67.5 [64.7, 70.3]`, or empty. Doubts about
+them are in `doubts.tsv` (`doubt`). If `model` is a results file's name,
+`networks` of `paper.json` states our name for a network in its standard
+training, and the published checkpoint.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ _BESIDE = frozenset({"accuracy", "interval"})
 _TEXTS = ("dataset", "network", "training", "model", "condition", "note")
 _ENDS = ("lo", "hi")
 _HEAD = re.compile(
-  r"(?P<metric>[^:%]+?)(:(?P<name>[^%/]+))?(?P<unit>%|/[0-9]+)?"
+  r"(?P<metric>[^:%]+?)(:(?P<name>[^%/]+))?(?P<unit>%|/[0-9]+|=1-)?"
 )
 _CELL = re.compile(r"(?P<value>\S+)( \[(?P<lo>\S+), (?P<hi>\S+)\])?")
 
@@ -225,8 +226,8 @@ def _number(head: str, cell: str) -> dict[str, Any]:
   if column is None or printed is None:
     raise errors.UserError(f"No number: {cell!r} under {head!r}.")
   unit = column["unit"] or ""
-  whole = 100 if unit == "%" else int(unit[1:] or 1) if unit else 1
   count = unit.startswith("/")
+  whole = 100 if unit == "%" else int(unit[1:]) if count else 1
   places = decimal.Decimal(printed["value"]).as_tuple().exponent
   ends = {
     k: _fraction(printed[k], whole) if printed[k] else None for k in _ENDS
@@ -234,7 +235,7 @@ def _number(head: str, cell: str) -> dict[str, Any]:
   return {
     "metric": column["metric"],
     "name": column["name"] or "",
-    "value": _fraction(printed["value"], whole),
+    "value": _fraction(printed["value"], whole, rest=unit == "=1-"),
     **ends,
     "text": printed["value"],
     "digit": 0.0 if count else 10.0 ** int(places) / whole,
@@ -242,5 +243,6 @@ def _number(head: str, cell: str) -> dict[str, Any]:
   }
 
 
-def _fraction(text: str, divisor: int) -> float:
-  return float(decimal.Decimal(text) / divisor)
+def _fraction(text: str, divisor: int, *, rest: bool = False) -> float:
+  share = decimal.Decimal(text) / divisor
+  return float(1 - share if rest else share)

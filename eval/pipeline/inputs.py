@@ -1,21 +1,28 @@
-"""Inputs: the examples of a prepared set, and padded batches of their pixels.
+"""Inputs: the examples of a set, and padded batches of their pixels.
 
-TFRecord data sets are read by tf.data through TFDS, ArrayRecord ones through
-`as_data_source` without TensorFlow; both decode in parallel. Reading ahead is
-in `eval/pipeline/blocks.py`.
+Pictures that nobody prepared come from their files. Prepared TFRecord sets are
+read by tf.data through TFDS, ArrayRecord ones through `as_data_source` without
+TensorFlow. All decode in parallel. Reading ahead is in
+`eval/pipeline/blocks.py`.
 """
 
-import concurrent.futures
+from __future__ import annotations
+
+import copy
 import dataclasses
+import functools
+import hashlib
 import itertools
-from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Any
+import os
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Any, Self
 
 import numpy as np
 
+from eval.pipeline import streams
 from eval.pipeline import subset as subset_lib
-from robust_tfds import errors, strings
-from robust_tfds.building import file_formats
+from robust_tfds import cores, errors, strings
+from robust_tfds.building import file_formats, source_notes
 from robust_tfds.corruptions import canvas
 from robust_tfds.hosts import Host
 
@@ -79,14 +86,14 @@ class Source:
     Raises:
       UserError: unknown split, or more examples requested than exist.
     """
-    splits = builder.info.splits
+    counts = self._num_examples(builder)
     for part in split.split("+"):
-      if part not in splits:
+      if part not in counts:
         raise errors.UserError(
           f"{builder.info.full_name} has no split {part!r}; it has"
-          f" {', '.join(splits)}."
+          f" {', '.join(counts)}."
         )
-    self._counts = {p: splits[p].num_examples for p in split.split("+")}
+    self._counts = {part: counts[part] for part in split.split("+")}
     self.total = sum(self._counts.values())
     if limit > self.total:
       raise errors.UserError(
@@ -110,6 +117,64 @@ class Source:
       self.total = len(self._places)
     # Every host takes as many steps: the largest share.
     self.share = -(-self.total // host.count)
+
+  @property
+  def _in_any_order(self) -> bool:
+    """Whether examples are read by their places."""
+    return file_formats.is_array_record(self.builder)
+
+  def _num_examples(self, builder: Any) -> Mapping[str, int]:
+    """Return how many examples each split has."""
+    return {k: v.num_examples for k, v in builder.info.splits.items()}
+
+  def part(self, split: str, batch_size: int) -> Source:
+    """Return all examples of a split of the same set, on one host."""
+    return Source(self.builder, split, batch_size=batch_size)
+
+  def content(self, hashed: Callable[[str], str]) -> str:
+    """Return a sha256 of what the split's examples are read from.
+
+    Args:
+      hashed: path -> sha256 of a file.
+    """
+    split = self.builder.info.splits[self.split]
+    shas = [hashed(os.fspath(path)) for path in split.filepaths]
+    return hashlib.sha256("".join(shas).encode()).hexdigest()
+
+  def ordered(self, stream: streams.Stream) -> Self:
+    """Return the same examples in the order of a stream.
+
+    Raises:
+      UserError: TFRecord files, which have no order but their own.
+    """
+    if not self._in_any_order:
+      raise errors.UserError(
+        f"{self.builder.data_dir}: adapting models are shown shuffled pictures, and"
+        " TFRecord files are read in their order. Name another data_dir with"
+        " file_format='array_record', in which the set is prepared anew."
+      )
+    out = copy.copy(self)
+    out.decoded = 0
+    rows = [*self.metadata(self.pictures)]
+    ids = [strings.text(row["example_id"]) for row in rows]
+    order = stream.places(ids, [int(row.get("label", -1)) for row in rows])
+    places = np.arange(self.total) if self._places is None else self._places
+    out._places = places[order]
+    return out
+
+  def without_last(self, batch_size: int, seed: int) -> Self:
+    """Return the set without the pictures of a smaller last batch.
+
+    The same pictures are left out in every condition and in every order: the
+    last ones of the order of `seed`.
+    """
+    out, rest = copy.copy(self), self.total % batch_size
+    ids = [strings.text(e["example_id"]) for e in self.metadata(self.pictures)]
+    dropped = streams.shuffled(ids, seed)[self.total - rest :]
+    places = np.arange(self.total) if self._places is None else self._places
+    out._places = np.delete(places, dropped)
+    out.total = out.share = len(out._places)
+    return out
 
   @property
   def pictures(self) -> tuple[str, ...]:
@@ -213,7 +278,13 @@ class Source:
     places: Sequence[int] = range(begin, end)
     if self._places is not None:
       places = self._places[begin:end].tolist()
-    if file_formats.is_array_record(self.builder):
+    return self._of_places(places, skipped)
+
+  def _of_places(
+    self, places: Sequence[int], skipped: Sequence[str]
+  ) -> Iterator[dict[str, Any]]:
+    """Yield examples by their places in the split."""
+    if self._in_any_order:
       return self._array_record_examples(places, skipped)
     return self._tf_data_examples(places, skipped)
 
@@ -286,14 +357,71 @@ class Source:
   ) -> Iterator[dict[str, Any]]:
     decoders = file_formats.skipping(skipped)
     read, _ = file_formats.random_access(self.builder, self.split, decoders)
-    with concurrent.futures.ThreadPoolExecutor() as pool:
-      for start in range(0, len(places), self.batch_size):
-        several = places[start : start + self.batch_size]
-        try:
-          examples = list(pool.map(read, several))
-        except RuntimeError as e:  # ArrayRecord's, of a file that is damaged
-          raise self._unreadable(str(e)) from e
-        yield from examples
+    try:
+      yield from cores.mapped(read, places)
+    except RuntimeError as e:  # ArrayRecord's, of a file that is damaged
+      raise self._unreadable(str(e)) from e
+
+
+class FromFiles(Source):
+  """This host's share of a set of pictures that nobody prepared.
+
+  Its sources (`pictures.Builder.unprepared`) are read as they are asked for, by
+  a thread for each core, and nothing is written.
+  """
+
+  def __init__(
+    self,
+    builder: Any,
+    split: str,
+    listed: Mapping[str, Sequence[Any]],
+    **options: Any,
+  ):
+    """Open the set.
+
+    Args:
+      builder: of a clean set of pictures.
+      split: as of `Source`.
+      listed: the sources of each split, in the set's order.
+      **options: of `Source`.
+
+    Raises:
+      UserError: as `Source`.
+    """
+    self._by_split = listed
+    of_split = [listed.get(part, ()) for part in split.split("+")]
+    self._listed = list(itertools.chain.from_iterable(of_split))
+    super().__init__(builder, split, **options)
+
+  @property
+  def _in_any_order(self) -> bool:
+    return True
+
+  def _num_examples(self, builder: Any) -> Mapping[str, int]:
+    return {split: len(listed) for split, listed in self._by_split.items()}
+
+  def part(self, split: str, batch_size: int) -> Source:
+    """Return all examples of a split of the same set, on one host."""
+    listed = self._by_split
+    return FromFiles(self.builder, split, listed, batch_size=batch_size)
+
+  def content(self, hashed: Callable[[str], str]) -> str:
+    """Return a sha256 of ids, labels and sizes of all files, and bytes of some."""
+    del hashed
+    return source_notes.digest(self._listed)
+
+  def _of_places(
+    self, places: Sequence[int], skipped: Sequence[str]
+  ) -> Iterator[dict[str, Any]]:
+    pixels = self.pixels not in skipped
+    read = functools.partial(self.builder.read, pixels=pixels)
+    listed = (self._listed[place] for place in places)
+    try:
+      yield from cores.mapped(read, listed, None if pixels else 1)
+    except errors.UserError:
+      if self.builder.OWN:
+        self.builder.OWN.check_decoded()  # names all that cannot be read
+      raise
 
 
 def _batch(

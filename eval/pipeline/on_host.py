@@ -92,7 +92,7 @@ class HostPredictor:
     for array in rows:
       for shard in array.addressable_shards:
         shard.data.copy_to_host_async()
-    future = _thread().submit(self._call, reduce, rows, count)
+    future = thread().submit(self._call, reduce, rows, count)
     self._waiting.add(future)
     future.add_done_callback(self._waiting.discard)
     return Outputs(future)
@@ -177,7 +177,7 @@ def _reduce(
 
 
 @programs.cached
-def _thread() -> concurrent.futures.ThreadPoolExecutor:
+def thread() -> concurrent.futures.ThreadPoolExecutor:
   """Return one thread for all models: their frameworks may not support several."""
   return concurrent.futures.ThreadPoolExecutor(
     1, thread_name_prefix="models on the host"

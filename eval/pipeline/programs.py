@@ -73,7 +73,7 @@ class Program:
       args = (*self._bound, *rows)
       lower = functools.partial(kept_traces.lower, self._step, self._name, args)
       devices = platforms.assume(self._rows.mesh.devices.flat[0].platform)
-      with _TRACING, devices:
+      with TRACING, devices:
         entry.trace(lambda: lower(self._rows))
     if any(isinstance(x, jax.ShapeDtypeStruct) for x in rows):
       if mine:
@@ -120,7 +120,7 @@ def _compile_in_pool(entry: _Entry) -> None:
 
 
 # Models and plugins of users need not be ready for two threads at once.
-_TRACING = threading.RLock()
+TRACING = threading.RLock()
 _WORKERS = min(os.cpu_count() or 1, 8)
 _ROOM = threading.Semaphore(_WORKERS)
 

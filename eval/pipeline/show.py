@@ -148,6 +148,8 @@ class CroppedShow(PictureShow):
     if self._last[0] is not placed or self._last[1] != condition:
       seen, _ = super().see(placed.placed, condition, spec)
       self._last = placed, condition, seen
+    if spec is None or spec.geometry == "whole":
+      return self._last[2], placed.placed.sizes
     mesh = self._mesh
     names = placed.placed.example_id
     rows = clip_steps.batch_taps(spec.geometry, placed.size, placed.mask, names)

@@ -31,7 +31,7 @@ class Options:
     dataset: its name in the table.
     baseline: a name in `eval/papers/baselines/`, `model:<label>`, or empty.
     seed: the value of the table's column `seed`.
-    truth: a COCO instances file.
+    truth: a COCO instances file; of class maps a folder of masks.
     rules: the definition of AP, `coco` or `voc`.
     metadata: folder of a frame set's metadata.
     subset: the examples of the data set that were predicted: a name, or a file of
@@ -39,6 +39,7 @@ class Options:
     columns: names of columns in the file, `top1=prediction,...`.
     separator: separator of a CSV's values.
     classes: a file of class names, one per line, in label order.
+    protocol: of class maps, whose cells: `eval/tasks/parts/protocols.json`.
     facts: a RUN of the same examples, whose facts of the data these get.
   """
 
@@ -52,6 +53,7 @@ class Options:
   columns: str | None = None
   separator: str | None = None
   classes: epath.Path | None = None
+  protocol: str | None = None
   facts: epath.Path | None = None
 
   @property

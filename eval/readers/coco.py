@@ -124,7 +124,7 @@ def files(folder: epath.Path) -> dict[conditions.Condition, epath.Path]:
     UserError: no folder, no clean.json, or a file that is not named after a
       condition.
   """
-  order = conditions.PICTURES.conditions()
+  order = conditions.PICTURES.known_conditions
   if folder.is_file() and folder.stem not in {c.config for c in order[1:]}:
     return {conditions.Condition(): folder}
   if not folder.is_dir():

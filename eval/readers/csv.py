@@ -382,7 +382,7 @@ def _all_rows_by_cell(file: ColumnFile) -> _Rows:
     place = columns[0].text(row), _condition(file, row)
     # `clean` and the empty name are one condition.
     out[place] = np.sort(np.concatenate([out.get(place, rows[:0]), rows]))
-  listed, known = models(file), conditions.PICTURES.conditions()
+  listed, known = models(file), conditions.PICTURES.known_conditions
   return {
     k: out[k]
     for k in sorted(out, key=lambda k: (listed.index(k[0]), known.index(k[1])))

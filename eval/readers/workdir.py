@@ -105,7 +105,8 @@ def _check_comparable(
 def _settings(config: ml_collections.ConfigDict) -> dict[str, Any]:
   """Return the settings that the numbers of any model depend on."""
   whole = config_file.plain(config)
-  return {k: whole.get(k) for k in ("task", "seed", "data")}
+  names = ("task", "seed", "data", "metric", "better")
+  return {k: whole.get(k) for k in names}
 
 
 def _cells(

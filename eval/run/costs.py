@@ -82,6 +82,9 @@ def count(
   size = plan.config.batch_size, side
   shapes = [plan.model(label).spec.batch_shape(*size) for label in labels]
   largest = max((math.prod(shape) for shape in shapes), default=0)
+  largest += max(
+    (_logit_bytes(plan, label, side) for label in labels), default=0
+  )
   return Costs(
     examples=data_lib.num_examples(plan, workdir),
     pixel_bytes=3.0 * side**2,
@@ -125,6 +128,13 @@ def measure(
     model_s={label: each for (label, _), (each, _) in answered.items()},
     compile_s={key: s for key, (_, s) in (corrupted | answered).items()},
   )
+
+
+def _logit_bytes(plan: plan_lib.Plan, label: str, side_px: int) -> int:
+  """Return the bytes of one picture's logits at full size, of a segmenter."""
+  spec = plan.model(label).spec
+  segments = spec.kind == "segmentation"
+  return 4 * spec.num_classes * side_px**2 * segments
 
 
 def _row_bytes(plan: plan_lib.Plan, label: str, condition: Condition) -> float:

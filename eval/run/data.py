@@ -18,7 +18,7 @@ from eval.run.model import definitions
 from eval.run.plan import Plan
 from models.convert import sources
 from robust_tfds import conditions, datasets, errors, hosts, missing
-from robust_tfds.building import base
+from robust_tfds.building import base, pictures
 
 _COCO = ["hotcoco", "pycocotools"]  # either computes AP
 
@@ -77,23 +77,61 @@ class Data:
     return self._sources[config]
 
   def _open(self, config: str, codec: str) -> inputs.Source:
-    data = self._plan.config.data
     start = time.perf_counter()
-    builder = hosts.first_host_first(
-      self._host,
-      f"data {config}",
-      lambda: datasets.prepare(
-        self._plan.config.builder,
-        config,
-        data_dir=data_dir(self._plan, self._workdir),
-        manual_dir=data.manual_dir or None,
-        file_format=data.file_format or None,
-        say=progress.say,
-        **self._plan.options(codec),
-      ),
-    )
+    source = None
+    if self._plan.fly:
+      source = unprepared(self._plan, self._workdir, self._host)
+    if source is None:
+      builder = hosts.first_host_first(
+        self._host,
+        f"data {config}",
+        lambda: datasets.prepare(
+          self._plan.config.builder,
+          config,
+          say=progress.say,
+          **_options(self._plan, self._workdir, codec),
+        ),
+      )
+      source = source_of(self._plan, builder, self._host)
     self._stages.add("prepare", time.perf_counter() - start)
-    return source_of(self._plan, builder, self._host)
+    return source
+
+
+def unprepared(
+  plan: Plan, workdir: Workdir | None, host: hosts.Host
+) -> inputs.Source | None:
+  """Return the clean pictures of a run as their sources hold them.
+
+  Returns:
+    None where the set is prepared already, or has to be.
+
+  Raises:
+    UserError, MissingError: see `pictures.Builder.unprepared`.
+  """
+  kind = plan.config.builder
+  if not issubclass(kind, pictures.Builder):
+    return None
+  config, codec = plan.stored(plan.conditions[0])
+  options = _options(plan, workdir, codec)
+  manual_dir = options.pop("manual_dir")
+  builder = datasets.builder(kind, config, **options)
+  if builder.data_path.exists():
+    return None
+  listed = builder.unprepared(manual_dir)
+  if listed is None:
+    return None
+  return _share_of(plan, host, inputs.FromFiles, builder, listed=listed)
+
+
+def _options(plan: Plan, workdir: Workdir | None, codec: str) -> dict[str, Any]:
+  """Return where a set lies and how it is built, as `datasets.prepare` takes it."""
+  data = plan.config.data
+  return {
+    "data_dir": data_dir(plan, workdir),
+    "manual_dir": data.manual_dir or None,
+    "file_format": data.file_format or None,
+    **plan.options(codec),
+  }
 
 
 def source_of(plan: Plan, builder: Any, host: hosts.Host) -> inputs.Source:
@@ -106,14 +144,30 @@ def source_of(plan: Plan, builder: Any, host: hosts.Host) -> inputs.Source:
       " made: add it to the manual dir and name another data_dir, or remove that"
       " folder to build it anew."
     )
-  return inputs.Source(
+  return _share_of(plan, host, inputs.Source, builder)
+
+
+def _share_of(
+  plan: Plan,
+  host: hosts.Host,
+  kind: type[inputs.Source],
+  builder: Any,
+  **options: Any,
+) -> inputs.Source:
+  """Return a host's share of the run's examples."""
+  source = kind(
     builder,
-    data.split,
+    plan.config.data.split,
     batch_size=plan.config.batch_size // host.count,
     host=host,
-    limit=data.limit,
+    limit=plan.config.data.limit,
     subset=plan.subset,
+    **options,
   )
+  adapts = [e.adapt for e in plan.models.values() if e.adapt]
+  if adapts and adapts[0].last_batch == "drop":
+    return source.without_last(source.batch_size, plan.seed)
+  return source
 
 
 def plan_of(

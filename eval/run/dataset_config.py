@@ -16,6 +16,7 @@ import ml_collections
 
 import configs
 from eval import tasks
+from eval.run import own_metrics
 from robust_tfds import datasets, errors, natural_sets, reading, user_data
 from robust_tfds.building import base
 from robust_tfds.storage import paths
@@ -106,8 +107,14 @@ def _file_values(text: str) -> dict[str, Any]:
   return values
 
 
-def builder_class(data: Mapping[str, Any]) -> type[base.Builder]:
-  """Return the builder of a config's data; for own data it lists the files."""
+def builder_class(
+  data: Mapping[str, Any], own: Mapping[str, Any] | None = None
+) -> type[base.Builder]:
+  """Return the builder of a config's data; of one's own, which lists its files.
+
+  Args:
+    own: the values of a run with a metric of one's own, which needs no classes.
+  """
   if not user_data.is_source(data["name"]):  # also of what was made before
     return datasets.builder_class(data["name"])
   return datasets.builder_class(
@@ -123,6 +130,8 @@ def builder_class(data: Mapping[str, Any]) -> type[base.Builder]:
       drop_alpha=bool(data.get("drop_alpha")),
       labels=os.fspath(data.get("labels") or ""),
       skip_errors=bool(data.get("skip_errors")),
+      without_classes=bool(own),
+      target=own_metrics.tfds_feature(own),
       classes=_names(data.get("classes")),
       ignore=data.get("ignore"),
     ),
@@ -173,9 +182,10 @@ def resolved(
           f" {name} has its rule. Leave it out."
         )
     return {**values}, None
-  builder = builder_class(data)
+  builder = builder_class(data, values if values.get("metric") else None)
   _check_runnable(builder)
   task = values.get("task") or task_of(builder)
+  task = own_metrics.task_of(task, builder)
   codecs = tasks.get(task).fly_codecs
   out = {
     **values,
@@ -217,15 +227,15 @@ def _check_runnable(builder: type[base.Builder]) -> None:
   if builder.OWN:
     return
   name, kind = builder.set_name(), builder.KIND
-  run_by = [t for t in tasks.names() if tasks.get(t).set_kind == kind]
-  if not run_by:
+  listed = run_by(kind)
+  if not listed:
     raise errors.UserError(
       f"{name}: its builder has KIND = {kind!r}, expected a class of one of the"
       " kinds of robust_tfds/building: pictures.Builder, objects.Builder, ..."
     )
-  if len(run_by) > 1:
+  if len(listed) > 1:
     raise errors.UserError(
-      f"{name}: sets of {kind} are run by the tasks {', '.join(run_by)}. Write the"
+      f"{name}: sets of {kind} are run by the tasks {', '.join(listed)}. Write the"
       f' config that runs it into its builder, e.g. RUN_BY = "vid_robust:model".'
     )
   if builder.SUPERVISED and not builder.CLASSES:
@@ -237,9 +247,13 @@ def _check_runnable(builder: type[base.Builder]) -> None:
 
 def task_of(builder: type[base.Builder]) -> str:
   """Return the name of the task of a data set's kind of data."""
-  return next(
-    name for name in tasks.names() if tasks.get(name).set_kind == builder.KIND
-  )
+  return run_by(builder.KIND)[0]
+
+
+def run_by(kind: str) -> list[str]:
+  """Return the tasks that run sets of a kind without a metric of one's own."""
+  every = ((name, tasks.get(name)) for name in tasks.names())
+  return [n for n, t in every if t.set_kind == kind and not t.whole_outputs]
 
 
 def batch_size(kind: str, pictures: int = 64) -> int:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import jax
 
 from eval.cells.workdir import Workdir
+from eval.run import adapt as adapt_lib
 from eval.run import costs as costs_lib
 from eval.run import plan as plan_lib
 from eval.run.execution import one_pass
@@ -47,6 +48,12 @@ def describe(
   lines += [*_cells(chosen), *plan.crop_lines]
   if plan.left_out_note:
     lines.append(plan.left_out_note)
+  if plan.adapts:
+    count = adapt_lib.passes(plan.adapts, plan.conditions)
+    lines.append(
+      f"adaptation: {count} pass{'es' * (count > 1)} over the set: one serves all"
+      " conditions that begin anew, a stream takes one a condition"
+    )
   for label in plan.models:
     lines += [f"{label}: {note}" for note in plan.notes(label)]
   find = costs_lib.measure if measure else costs_lib.count
@@ -107,6 +114,23 @@ def _estimate(
 ) -> list[str]:
   """Return the lines about the whole run."""
   examples = costs.examples or _PER
+  disk = sum(costs.cell_bytes[key] for key in chosen) * examples
+  models = len({label for label, _ in chosen})
+  return [
+    work(plan, costs, chosen, measured),
+    f"disk: {_size(disk)} of predictions, as much again until the end",
+    _memory(plan, costs, models, _accelerated()),
+  ]
+
+
+def work(
+  plan: plan_lib.Plan,
+  costs: costs_lib.Costs,
+  chosen: costs_lib.Chosen,
+  measured: bool,
+) -> str:
+  """Return the line about the images that a run shows; measured, its time."""
+  examples = costs.examples or _PER
   head = f"{examples:,} examples a cell"
   if costs.examples is None:
     head = (
@@ -116,20 +140,16 @@ def _estimate(
   listed = list(dict.fromkeys(c for _, c in chosen))
   images = {c: plan.task.images_per_example(c) for c in listed}
   shown = sum(images[c] for _, c in chosen) * examples
-  disk = sum(costs.cell_bytes[key] for key in chosen) * examples
-  # The host decodes while accelerators work.
-  accelerated = jax.devices()[0].platform != "cpu"
-  work = f"{head}, {shown:,} {plan.task.unit}s in all"
-  if measured:
-    time = _time(plan, costs, chosen, examples, accelerated)
-    work = f"estimate: {work}: {time}"
-  else:
-    work = f"work: {work}; how long it takes: --plan=measure, or the run's ETA"
-  return [
-    work,
-    f"disk: {_size(disk)} of predictions, as much again until the end",
-    _memory(plan, costs, len({label for label, _ in chosen}), accelerated),
-  ]
+  text = f"{head}, {shown:,} {plan.task.unit}s in all"
+  if not measured:
+    return f"work: {text}; how long it takes: --plan=measure, or the run's ETA"
+  time = _time(plan, costs, chosen, examples, _accelerated())
+  return f"estimate: {text}: {time}"
+
+
+def _accelerated() -> bool:
+  """Return whether the host decodes while accelerators work."""
+  return jax.devices()[0].platform != "cpu"
 
 
 def _time(

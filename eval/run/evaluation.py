@@ -14,10 +14,11 @@ from eval.run import keywords as keywords_lib
 from eval.run import runner
 from eval.tables import numbers, verdict
 from eval.tasks import base
-from robust_tfds import errors, missing
+from robust_tfds import conditions, errors, missing
 from robust_tfds.storage import paths
 
 _FEW = 3  # missing numbers that are named
+_CLASS, _CLASSES = "/class=", 30  # numbers of classes that are printed
 
 
 class Summary(dict[str, float]):
@@ -101,7 +102,13 @@ class Result:
     """Return a verdict for each model, a line for each number, and what is missing."""
     task = self._run.plan.task
     lines = verdict.sentences(task.facts, task.family, self.table)
-    lines += ["", *(_line(k, row) for k, row in self._shown.items())]
+    shown = {k: v for k, v in self._shown.items() if _CLASS not in k}
+    classes = len(self._shown) - len(shown)
+    if classes <= _CLASSES:
+      shown, classes = self._shown, 0
+    lines += ["", *(_line(k, row) for k, row in shown.items())]
+    if classes:
+      lines += [f"and {classes} numbers of classes: result.summary"]
     names = list(dict.fromkeys(k.rpartition("/")[2] for k in self.missing))
     if names:
       more = ", ..." * (len(names) > _FEW)
@@ -148,6 +155,9 @@ def _without_baseline(
   task: base.Task, rows: Sequence[table.Row]
 ) -> dict[str, str]:
   """Return the normalised metrics that lack a baseline: name -> what to do."""
+  published = conditions.family(task.family.kind).names("common")
+  if task.family.names("common") != published:
+    return {}  # a C-bar set, of which nothing is normalised
   known = {row.metric for row in rows}
   return {
     metric.name: (f"needs a baseline, e.g. model:LABEL; it has {task.baseline}")

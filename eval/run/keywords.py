@@ -13,7 +13,7 @@ import jax
 import numpy as np
 
 from eval import tasks
-from eval.run import dataset_config
+from eval.run import dataset_config, own_metrics
 from eval.run import plan as plan_lib
 from eval.run import spec as spec_lib
 from eval.run.model.definitions import ModelObject
@@ -53,8 +53,16 @@ DEFAULTS: Keywords = {
   "name": "",
   "size": None,
   "classes": None,
+  "prompts": None,
+  "class_names": None,
   "outputs": "auto",
   "allow_random": False,
+  "adapt": None,
+  "metric": None,
+  "targets": None,
+  "target": None,
+  "better": None,
+  "keep_outputs": False,
   **dict.fromkeys(sorted(_DATA - {"corruptions", "own", "set_name"})),
 }
 
@@ -77,7 +85,8 @@ def spec_of(
   if not isinstance(predict, Mapping):
     given, entry = _model(predict, "", example, spec, keywords)
     label = entry["label"] or entry["name"]
-    return spec.replace_model(entry), {label: given} if given else {}
+    run = spec.replace_model(entry).adapted(keywords["adapt"])
+    return run, {label: given} if given else {}
   if not predict:
     raise errors.UserError("predict: got no model, expected one or several.")
   entries, objects = {}, {}
@@ -85,7 +94,7 @@ def spec_of(
     given, entries[label] = _model(each, label, example, spec, keywords)
     if given:
       objects[label] = given
-  return spec.replace_models(entries), objects
+  return spec.replace_models(entries).adapted(keywords["adapt"]), objects
 
 
 def typed(
@@ -164,13 +173,30 @@ def _values(dataset: Any, keywords: Keywords) -> dict[str, Any]:
   if name:
     _check_own(dataset, name)
     data["set_name"] = name
-  builder = dataset_config.builder_class(data)
+  own = _own_metric(keywords)
+  values |= own
+  builder = dataset_config.builder_class(data, own)
   if builder.OWN or not builder.RUN_BY:
     data["name"] = builder  # lists files once
+  if own:
+    values["task"] = own_metrics.task_of("own", builder)
   task = values.get("task") or dataset_config.task_of(builder)
   values["batch_size"] = _batch_size(tasks.get(task), keywords["batch_size"])
   _set_conditions(data, builder, keywords)
   return values
+
+
+def _own_metric(keywords: Keywords) -> dict[str, Any]:
+  """Return the keywords of a metric of one's own as values of a config."""
+  target, targets = keywords["target"], keywords["targets"]
+  if target not in (None, "clean") or target and targets is not None:
+    raise errors.UserError(
+      f"target={target!r}: expected 'clean', the model's own answer to the clean"
+      " picture, and no targets= beside it."
+    )
+  given = {key: keywords[key] for key in own_metrics.KEYS}
+  given["targets"] = target or targets
+  return {k: v for k, v in given.items() if v not in (None, False)}
 
 
 def _names_masks(dataset: Any) -> bool:
@@ -216,7 +242,7 @@ def _baseline(dataset: Any, keywords: Keywords) -> str:
   if keywords["baseline"] is not None:
     baseline: str = keywords["baseline"]
     return baseline
-  if keywords["geometry"] not in (None, "", "imagenet"):
+  if keywords["geometry"] not in (None, "", "imagenet") or keywords["metric"]:
     return ""
   return baselines.default(dataset)
 
@@ -296,6 +322,13 @@ def _plain_classes(classes: Any) -> Any:
   return plain
 
 
+def _plain_words(names: Any) -> Any:
+  """Return words for classes in a config's form: a path, or lines."""
+  if isinstance(names, Mapping):
+    return [f"{name}\t{words}" for name, words in names.items()]
+  return os.fspath(names) if isinstance(names, os.PathLike) else names
+
+
 def _entry(
   predict: Any,
   model_object: ModelObject | None,
@@ -315,6 +348,12 @@ def _entry(
     entry["checkpoint"] = os.fspath(checkpoint)
   if keywords["classes"] is not None:
     entry["classes"] = _plain_classes(keywords["classes"])
+  prompts = keywords["prompts"]
+  if prompts is not None:
+    is_path = isinstance(prompts, os.PathLike)
+    entry["prompts"] = os.fspath(prompts) if is_path else prompts
+  if keywords["class_names"] is not None:
+    entry["class_names"] = _plain_words(keywords["class_names"])
   if keywords["allow_random"]:
     entry["allow_random"] = True
   if outputs != "auto":

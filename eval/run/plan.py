@@ -10,16 +10,18 @@ import ml_collections
 
 from eval import tasks
 from eval.pipeline import subset as subset_lib
+from eval.run import adapt as adapt_lib
 from eval.run import spec as spec_lib
 from eval.run import subsets
 from eval.run.model import definitions as definitions_lib
-from eval.run.model import functions, output_classes, training_data
+from eval.run.model import functions, output_classes, training_data, zero_shot
 from eval.tasks import base
 from eval.tasks.headlines import baselines
 from models import adapters
 from models.last_layer import LastLayer
 from models.model import Model
 from models.spec import Spec
+from models.zero_shot import texts as texts_lib
 from robust_tfds import errors, missing, natural_sets
 from robust_tfds.building import geometry
 from robust_tfds.building.base import Builder
@@ -79,6 +81,11 @@ class Plan:
   def fly(self) -> bool:
     """Whether corrupted pixels are made on the fly."""
     return self.task.setting.fly
+
+  @property
+  def adapts(self) -> dict[str, adapt_lib.Adapt]:
+    """Label -> how a model adapts, of those that do."""
+    return {k: e.adapt for k, e in self.models.items() if e.adapt}
 
   def own(self, label: str) -> bool:
     """Return whether a model is the user's, not one of the catalogue."""
@@ -154,6 +161,8 @@ class Plan:
     outputs = self.outputs.get(label)
     names = [n[0] for n in self.class_names()] if outputs else []
     words = [outputs.relabelling.words(names)] if outputs else []
+    adapt = self.models[label].adapt
+    words += [adapt_lib.words(adapt)] if adapt else []
     return [*self.definitions[label].notes, *words]
 
   @property
@@ -220,15 +229,23 @@ def make(
     task = task_of(parsed)
   spec_lib.check_keys(task)
   conditions = _conditions(task)  # refused before a checkpoint is read
-  objects = objects or {}
   entries = parsed.entries
+  adapts = {k: e.adapt for k, e in entries.items() if e.adapt}
+  adapt_lib.check(adapts, parsed.batch_size, parsed.task)
+  copies = {
+    label: adapt.source
+    for label, adapt in adapts.items()
+    if adapt.source in entries
+  }
+  objects = dict(objects or {})
   defined = definitions_lib.define(
-    entries,
+    {k: e for k, e in entries.items() if k not in copies},
     objects,
     task.model_kind,
     functools.partial(function_model, parsed),
     lacks,
     fetch=fetch,
+    texts=_texts(parsed, task),
   )
   if (
     parsed.model and not objects
@@ -238,6 +255,11 @@ def make(
       parsed = parsed.called(definition.model.name)
     entries = parsed.entries
     defined = dict.fromkeys(entries, definition)
+  for label, source in copies.items():
+    defined[label] = defined[source]
+    if source in objects:
+      objects[label] = objects[source]
+  defined = {label: defined[label] for label in entries}
   defined = _add_last_layers(entries, defined, parsed.builder)
   seen = {
     label: _as_stored(each, parsed.builder) for label, each in defined.items()
@@ -265,6 +287,32 @@ def make(
     with missing.collected(lacks):
       _check_frost(parsed.data)
   return dataclasses.replace(plan, lacks=tuple(lacks))
+
+
+def _texts(
+  config: spec_lib.RunSpec, task: base.Task
+) -> dict[str, texts_lib.Texts]:
+  """Return label -> the texts of the classes, of models with prompts."""
+  prompted = {k: e for k, e in config.entries.items() if e.prompts}
+  for entry in config.entries.values():
+    if entry.class_names and not entry.prompts:
+      raise errors.UserError(
+        f"{entry.key}: class_names are words for prompts. Set prompts, or leave it"
+        " out; what outputs stand for is classes."
+      )
+  if not prompted:
+    return {}
+  if task.setting.data.get("label_space"):
+    raise errors.UserError(
+      "config.data.label_space: prompts make outputs of the data set's classes"
+      " alone. Leave it out."
+    )
+  builder = config.builder
+  names = builder.class_names(os.fspath(config.data.manual_dir or ""))
+  known = builder.CLASSES
+  count = known if isinstance(known, int) else len(known)
+  classes = [each[0] for each in names]
+  return {k: zero_shot.texts(e, classes, count) for k, e in prompted.items()}
 
 
 def _add_last_layers(
@@ -301,7 +349,7 @@ def _as_stored(
 ) -> definitions_lib.Definition:
   """Return a model that takes the user's pictures unchanged if they have its size."""
   own, spec = sized(builder), definition.model.spec
-  if not own or not isinstance(spec, Spec):
+  if not own or not isinstance(spec, Spec) or spec.resize == "whole":
     return definition
   px = spec.input_px
   if own.sizes != {(px, px)}:
@@ -384,7 +432,7 @@ def task_of(config: spec_lib.RunSpec) -> base.Task:
     raise errors.unknown_error("data.source", data.source, _SOURCES)
   _check_set_kind(config)
   edition = config.builder.edition_of(data.geometry or "")
-  return tasks.bind(config.written, edition)
+  return tasks.bind(config.written, edition, config.own_metrics)
 
 
 def _check_set_kind(config: spec_lib.RunSpec) -> None:
@@ -472,6 +520,8 @@ def model_classes(config: spec_lib.RunSpec) -> tuple[int, ...]:
     UserError: an unknown dataset or task, or settings that they refuse.
   """
   task = task_of(config)
+  if not task.has_classes:
+    return (Spec.least_classes,)  # nobody counts them
   config = config.replace_data(
     "geometry", task.setting.data.get("geometry", "")
   )
@@ -495,15 +545,16 @@ def function_model(
   label: str = "",
 ) -> Model:
   """Return a plain function as a model of a run; see `functions.model`."""
-  own = config.builder.OWN
-  if own and not classes:
+  own, task = config.builder.OWN, tasks.get(config.task)
+  if own and not classes and task.has_classes:
     called = label or getattr(function, "__name__", "the function")
     _check_annotated(own, called, len(own.classes))
   return functions.model(
     function,
-    tasks.get(config.task).model_kind,
+    task.model_kind,
     model_classes(config),
     is_asked=bool(config.builder.OWN),
+    whole=task.whole_outputs,
     side_px=side_px,
     classes=classes,
     label=label,
@@ -542,6 +593,13 @@ def _clean_builder(plan: Plan) -> Any:
 def _outputs(plan: Plan) -> dict[str, output_classes.OutputClasses]:
   """Return the output classes that configs, trainings or names state."""
   given = {k: e.classes for k, e in plan.models.items() if e.classes}
+  if not plan.task.has_classes:
+    if given:
+      raise errors.UserError(
+        f"classes={next(iter(given.values()))!r}: a metric of one's own gets the"
+        " answers as they are. Leave classes out."
+      )
+    return {}
   if given and plan.task.has_label_maps:
     raise errors.UserError(
       f"{next(iter(given.values()))}: config.model.classes is not read by task"
@@ -573,8 +631,10 @@ def _outputs(plan: Plan) -> dict[str, output_classes.OutputClasses]:
     )
     out |= {label: outputs} if outputs else {}
   if builder.OWN:
-    out |= _published_classes(plan, names, set(out))
-    _check_order(plan, builder.OWN, {*out, *trained})
+    # Of prompts the outputs are the set's classes.
+    prompted = {k for k, entry in plan.models.items() if entry.prompts}
+    out |= _published_classes(plan, names, {*out, *prompted})
+    _check_order(plan, builder.OWN, {*out, *trained, *prompted})
   if plan.task.among_all:
     out = {label: outputs.among_all() for label, outputs in out.items()}
   return out
@@ -684,6 +744,14 @@ def check_classes(plan: Plan, label: str, spec: Any, builder: Any) -> None:
   Raises:
     UserError: says both counts.
   """
+  if not plan.task.has_classes:
+    return
+  for field, value in (("resize", "whole"), ("outputs", "any")):
+    if getattr(spec, field, "") == value:
+      raise errors.UserError(
+        f"{label}: its spec has {field}={value!r}, which is for a metric of one's"
+        " own: give metric= and better=, or the model's own rule."
+      )
   if label in plan.outputs:
     return
   classes = plan.task.label_feature(builder.info.features).num_classes

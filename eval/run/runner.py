@@ -17,15 +17,25 @@ from eval.cells.files import lock
 from eval.cells.workdir import Workdir
 from eval.pipeline import inputs
 from eval.run import data as data_lib
+from eval.run import own_metrics, targets
 from eval.run.execution import cells as cells_lib
 from eval.run.execution import fingerprints, one_pass, run_cache, timing
+from eval.run.execution import visits as visits_lib
 from eval.run.execution.contents import Contents
 from eval.run.execution.progress import Progress, say
 from eval.run.model import load as load_lib
 from eval.run.model import own_models
 from eval.run.plan import Plan
 from eval.run.results import publish
-from robust_tfds import devices, errors, hosts, missing, stopping
+from robust_tfds import (
+  cores,
+  devices,
+  errors,
+  hosts,
+  missing,
+  stopping,
+  strings,
+)
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
 from robust_tfds.shards import WHOLE, Shard
@@ -57,6 +67,12 @@ class Runner:
     self.plan, self.workdir = plan, Workdir(workdir)
     self._repair, self._break_lock = repair, break_lock
     self._shard, self._chosen = shard, shard.share(plan.cells)
+    streams = [k for k, a in plan.adapts.items() if a.is_sequential]
+    if streams and shard.count > 1:
+      raise errors.UserError(
+        f"--shard={shard}: {streams[0]} goes through its conditions one after the"
+        " other, expected one process. Leave --shard out, or make a run a model."
+      )
     self._reports = report
     self._outcome: publish.Outcome | None = None
     self.mesh = devices.mesh()
@@ -80,6 +96,7 @@ class Runner:
     with self._nothing_of_missing(), self._locked():
       self._claim()
       loaded, truth, cells = self._prepare()
+      self._renew(cells)
       fingerprints.check_finished(self.workdir, cells)
       outcome = publish.Outcome(self.plan, self.workdir, self.data, truth)
       self._outcome = outcome
@@ -124,6 +141,10 @@ class Runner:
     if self._reports and self.plan.config.reports:
       self._say("all cells are there; writing the table and the report")
     rows = outcome.publish(cells, self.stages)
+    took = self.stages.summary({})
+    computing = devices.description().partition(",")[0]
+    for line in timing.lines(took, computing, cores.usable()):
+      self._say(line)
     if self._reports:
       outcome.report(self.workdir.reports)
     return rows
@@ -190,6 +211,7 @@ class Runner:
       )
     clean = self.data.clean
     self._say_how_many(clean)
+    self._check_targets(clean)
     loaded = {}
     for label in dict.fromkeys(label for label, _ in self._chosen):
       loaded[label] = load_lib.load(
@@ -204,6 +226,21 @@ class Runner:
       own = {label: model.own for label, model in loaded.items() if model.own}
       own_models.continue_or_claim(self.workdir, own, cells)
     return loaded, truth, cells
+
+  def _check_targets(self, clean: inputs.Source) -> None:
+    """Refuse targets of a metric of one's own that are not those of the set."""
+    own = self.plan.config.own_metrics
+    if own:
+      examples = clean.metadata((clean.pixels,))
+      ids = [strings.text(e["example_id"]) for e in examples]
+      targets.check(own.targets, ids, clean.builder)
+
+  def _renew(self, cells: list[Cell]) -> None:
+    """Measure cells anew whose metric of one's own changed, on the first host."""
+    if self.host.index == 0:
+      for line in own_metrics.renew(self.workdir, cells, self.plan.task):
+        self._say(line)
+    hosts.barrier(self.host, "metric")
 
   def _say_how_many(self, clean: inputs.Source) -> None:
     """Print the size of the user's own set, or the used part of a published one."""
@@ -279,9 +316,10 @@ class Runner:
           stopping.when_stopped(at_end),
           stopping.when_stopped(progress.close),
         ):
-          for source, of_source in self._group_by_source(cells).items():
-            lacking = [c for c in of_source if c not in done]
-            maker.run(of_source, lacking, source)
+          adapts = self.plan.adapts
+          visits = visits_lib.plan(cells, adapts, self.data.source)
+          whole = visits_lib.Maker(self.workdir, setup, maker, visits)
+          whole.run(adapts, done)
 
   def _kept_in_words(
     self, cells: Sequence[Cell], done: set[Cell], maker: cells_lib.CellMaker
@@ -305,12 +343,3 @@ class Runner:
     """Return how many images this host shows to the cell's model."""
     each = self.plan.task.images_per_example(cell.condition)
     return each * self.data.source(cell.condition).share
-
-  def _group_by_source(
-    self, cells: Sequence[Cell]
-  ) -> dict[inputs.Source, list[Cell]]:
-    """Return the sets that are read, and the cells that are made of each."""
-    out: dict[inputs.Source, list[Cell]] = {}
-    for cell in cells:
-      out.setdefault(self.data.source(cell.condition), []).append(cell)
-    return out

@@ -17,8 +17,10 @@ from typing import Annotated, Any, Literal
 import ml_collections
 import pydantic
 
-from eval.run import dataset_config
+from eval.run import adapt as adapt_lib
+from eval.run import dataset_config, own_metrics
 from eval.tasks import base
+from eval.tasks.parts.own_metrics import OwnMetrics
 from models import spec_fields
 from robust_tfds import datasets, errors, settings
 from robust_tfds.building.base import Builder
@@ -83,6 +85,14 @@ _Outputs = Annotated[
 ]
 
 
+_Prompts = Annotated[
+  str | list[str] | tuple[str, ...] | None,
+  pydantic.Field(
+    description="a name of prompts, a file of templates, or templates with {}"
+  ),
+]
+
+
 _UNNAMED: Any = None  # the default is that of who reads the key
 
 
@@ -131,10 +141,13 @@ class Model(settings.Group):
     long_px: of detectors, what the longer one is at most.
     spec: fields of its spec.
     classes: what its outputs stand for, see `model/output_classes.py`.
+    prompts: of a CLIP model, what its text tower reads, see `model/zero_shot.py`.
+    class_names: words for the data set's classes in prompts, see there.
     trained_on: what it was trained on, see `model/training_data.py`.
     corruptions_seen: corruptions that it was trained on, or `none`.
     train: the recipe by which a small model is trained in the run.
     last_layer: the recipe by which its last layer is fitted in the run.
+    adapt: how it adapts while it is tested; None: it does not.
   """
 
   name: settings.Name
@@ -147,10 +160,13 @@ class Model(settings.Group):
   long_px: settings.Positive = _UNNAMED
   spec: _Spec = {}
   classes: _Outputs = ""
+  prompts: _Prompts = ""
+  class_names: _Outputs = ""
   trained_on: settings.Text = ""
   corruptions_seen: _Seen = ""
   train: Train | None = None
   last_layer: LastLayer | None = None
+  adapt: adapt_lib.Adapt | None = None
   _key: str = pydantic.PrivateAttr("model")
 
   @pydantic.model_validator(mode="before")
@@ -263,10 +279,20 @@ class RunSpec(settings.Group):
   baseline: Annotated[str, pydantic.Field(description="a text")] = ""
   reports: settings.Flag = True
   photographs: settings.Flag = False  # a real network's, see `photographs.py`
+  metric: settings.Text = ""  # of one's own, see `own_metrics.py`
+  better: settings.Text = ""
+  targets: settings.Path = ""
+  keep_outputs: settings.Flag = False
   data: Data
   model: Model | None = None
   models: dict[str, Model] = {}
   _own: type[Builder] | None = pydantic.PrivateAttr(None)
+  _own_metrics: OwnMetrics | None = pydantic.PrivateAttr(None)
+
+  @property
+  def own_metrics(self) -> OwnMetrics | None:
+    """The functions and targets of a metric of one's own."""
+    return self._own_metrics
 
   @property
   def written(self) -> ml_collections.ConfigDict:
@@ -318,6 +344,34 @@ class RunSpec(settings.Group):
     models = {k: _model(f"models.{k}", each) for k, each in values.items()}
     return self.model_copy(update={"models": models})
 
+  def adapted(self, value: Any) -> RunSpec:
+    """Return the spec in which each model stands beside itself, adapting.
+
+    Args:
+      value: see `adapt.parsed`.
+    """
+    asked = adapt_lib.parsed(value, self._picture_px)
+    if asked is None:
+      return self
+    models = {}
+    for label, entry in self.entries.items():
+      values = entry.model_dump(exclude_unset=True) | {"label": ""}
+      models[label] = values
+      for name, adapt in adapt_lib.entries(asked, label).items():
+        models[name] = {**values, "adapt": adapt}
+    levels = adapt_lib.levels(asked, self.data.severities)
+    data = self.data.model_copy(update={"severities": levels})
+    update = {"data": data, "batch_size": asked.batch_size, "model": None}
+    out = self.model_copy(update=update)
+    out.model_fields_set.discard("model")
+    return out.replace_models(models)
+
+  @property
+  def _picture_px(self) -> int:
+    """The side of the pictures that corruptions take; 0 if they differ."""
+    edition = self.builder.edition_of(self.data.geometry or "")
+    return base.Setting(self.data.name, edition).edition_px
+
   def called(self, name: str) -> RunSpec:
     """Return the spec with a label for a model of the user's that does not have one."""
     model = self.model
@@ -344,6 +398,8 @@ def defaults(
   place, path = config, list(groups)
   if not path:
     return settings.defaults(RunSpec)
+  if path[0] == "adapt":
+    return adapt_lib.defaults(path)
   if path == ["data"]:
     return {k: v for k, v in settings.defaults(Data).items() if k != "own"}
   depth = {"model": 1, "models": 2}.get(path[0], len(path) + 1)
@@ -384,24 +440,28 @@ def from_values(values: Mapping[str, Any]) -> RunSpec:
     UserError: begins with the key: `config.data.limit: got -1, expected a whole
       number from 0`; of unknown keys with the nearest one.
   """
-  resolved, builder = dataset_config.resolved(_without_empty(values))
+  values, own = own_metrics.taken(values)
+  values = adapt_lib.merged(_without_empty(values))
+  resolved, builder = dataset_config.resolved(values)
   given = settings.plain(dataset_config.add_conditions(resolved))
   entries = given.pop("models", None)
   model = given.pop("model", None)
+  adapt = given.pop("adapt", None)
   out = settings.validated(RunSpec, given)
   out._own = builder
+  out._own_metrics = own(out.builder) if own else None
   if model and entries:
     raise errors.UserError(
       "config.model and config.models are both set, and a run reads one of them:"
       " put all models into config.models."
     )
   if model is not None:
-    return out.replace_model(model)
+    return out.replace_model(model).adapted(adapt)
   if not isinstance(entries or {}, Mapping):
     raise errors.UserError(
       f"config.models: got {entries!r}, expected a group of settings."
     )
-  return out.replace_models(entries) if entries else out
+  return out.replace_models(entries).adapted(adapt) if entries else out
 
 
 def _model(key: str, values: Mapping[str, Any]) -> Model:

@@ -3,6 +3,7 @@
 import dataclasses
 import functools
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
@@ -50,6 +51,8 @@ class Context:
       predicted class of every example; only of some tasks.
     reliability: (model, corruption, severity) -> the reliability diagram of the
       cell, if scores are known.
+    curves: errors over a stream: (label, x, errors, names of conditions), of
+      models that adapt.
     gflops: model -> published multiply-adds of one input in billions.
     timing: stage -> seconds; may be empty.
     citations: what to cite, as BibTeX.
@@ -91,6 +94,7 @@ class Context:
     default_factory=dict
   )
   reliability: Mapping[CellKey, Bins] = dataclasses.field(default_factory=dict)
+  curves: Sequence[Any] = ()
   gflops: Mapping[str, float] = dataclasses.field(default_factory=dict)
   timing: Mapping[str, float] = dataclasses.field(default_factory=dict)
   citations: str = ""
@@ -135,9 +139,9 @@ class Context:
 
   @property
   def extra(self) -> list[str]:
-    """The run's corruptions that are published separately."""
-    names = self.family.names("extra")
-    return [n for n in self.corruptions if n in names]
+    """The run's corruptions that are published separately, C-bar's too."""
+    others = (*self.common, *self.own)
+    return [n for n in self.corruptions if n not in others]
 
   @property
   def own(self) -> list[str]:

@@ -70,6 +70,8 @@ def percent(number: float, digits: int = 1) -> str:
 
 def plain(metric: Metric, number: float) -> str:
   """Return a number for reports: rates in percent, distances as they are."""
+  if metric.any_size and math.isfinite(number):
+    return _fixed(number, _digits(metric, number))
   return percent(number) if metric.percent else decimals(number)
 
 
@@ -130,6 +132,8 @@ def short(metric: Metric, number: Number | None) -> str:
   if value is None:
     return MISSING
   shown = scaled(metric, value)
+  if metric.any_size:
+    return _fixed(shown, max(_digits(metric, shown) - 1, 0))
   return _fixed(shown, 1 if abs(shown) < 9.95 else 0)
 
 

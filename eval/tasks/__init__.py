@@ -10,6 +10,7 @@ import pkgutil
 import ml_collections
 
 from eval.tasks import base
+from eval.tasks.parts import own_metrics
 from robust_tfds import errors, registry
 
 _BASE = "base"
@@ -25,12 +26,17 @@ def names() -> tuple[str, ...]:
   )
 
 
-def bind(config: ml_collections.ConfigDict, edition: str = "") -> base.Task:
+def bind(
+  config: ml_collections.ConfigDict,
+  edition: str = "",
+  own: own_metrics.OwnMetrics | None = None,
+) -> base.Task:
   """Return the task of a config, bound to its setting.
 
   Args:
     config: that of a run, or of predictions of another program.
     edition: that of the corruptions; not needed to score finished cells.
+    own: metrics of one's own; not needed to score finished cells.
 
   Raises:
     UserError: an unknown task, or a setting that the task refuses.
@@ -44,6 +50,10 @@ def bind(config: ml_collections.ConfigDict, edition: str = "") -> base.Task:
     seed=int(config.get("seed", 0)),
     baseline=config.get("baseline", ""),
     data=data,
+    metrics=own_metrics.senses(
+      config.get("metric") or "", config.get("better") or ""
+    ),
+    own_metrics=own,
   )
   return get(config.get("task", "classification"))(setting)
 

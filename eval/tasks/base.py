@@ -24,10 +24,11 @@ from eval.cells.number import Key
 from eval.metrics import calibration, corruption_error, resampling
 from eval.pipeline import blocks, inputs, predict
 from eval.pipeline import show as show_lib
-from eval.tasks.headlines import baselines, spread
+from eval.tasks.headlines import adapted, baselines, spread
 from eval.tasks.headlines import headlines as headlines_lib
 from eval.tasks.parts import example_checks, reliability, top_k
-from robust_tfds import conditions, errors
+from eval.tasks.parts.own_metrics import OwnMetrics
+from robust_tfds import conditions, datasets, errors
 from robust_tfds.building import geometry
 from robust_tfds.corruptions import spec as corruption_spec
 
@@ -53,6 +54,8 @@ class Setting:
     seed: the run's seed.
     baseline: a name in `eval/papers/baselines/`, `model:<label>`, or empty.
     data: the `data` section of the config.
+    metrics: metric of one's own -> whether `lower` or `higher` is better.
+    own_metrics: their functions and targets, in a run.
   """
 
   dataset: str
@@ -63,6 +66,10 @@ class Setting:
   baseline: str = ""
   data: ml_collections.ConfigDict = dataclasses.field(
     default_factory=ml_collections.ConfigDict, compare=False
+  )
+  metrics: Mapping[str, str] = dataclasses.field(default_factory=dict)
+  own_metrics: OwnMetrics | None = dataclasses.field(
+    default=None, compare=False
   )
 
   @property
@@ -86,6 +93,7 @@ class RunScores:
       draws.
     reliability: cell -> its reliability diagram, if scores are known.
     part: how many of the published examples were run; empty if all were.
+    curves: errors over the stream, of models that adapt and those beside them.
   """
 
   rows: list[table.Row]
@@ -96,6 +104,7 @@ class RunScores:
     dataclasses.field(default_factory=dict)
   )
   part: str = ""
+  curves: Sequence[adapted.Curve] = ()
 
 
 @dataclasses.dataclass(frozen=True)
@@ -129,7 +138,8 @@ class Task(abc.ABC):
   """The protocol of one benchmark.
 
   Class attributes: facts: names, order and direction of its numbers. family:
-  the family of its conditions. model_kind: the kind of its models, see
+  the family of its conditions (of an instance its data set's). model_kind: the
+  kind of its models, see
   `models.names`. set_kind: the `KIND` of its data sets. clean_config: the data
   set's config that corruptions are made from. clean_codec: the codec of that
   config; empty if the data set has one codec. fly_codecs: codecs that can be
@@ -137,17 +147,19 @@ class Task(abc.ABC):
   canvas. per_model: each model is shown different inputs, see `show`. unit:
   what a model is shown, in words. has_pairs: `pairs` gives the true and the
   predicted classes. has_overlays: `overlays` gives boxes to draw. has_maps: `class_map`
-  gives a class for every pixel.
+  gives a class for every pixel. adapts: models may adapt while they are tested.
   averages_answers: the table has means of the cells' metrics of answers. own_keys:
   keys of the config's `data` that this task reads and others do not.
   corrupts: it has conditions besides clean; without, the data set holds the
   perturbations. has_label_maps: a `label_space` maps outputs to classes.
   among_all: outputs that are no class of the data set count as answers.
   no_baseline: why no baseline is accepted, with `{task}` and `{got}`.
+  has_classes: models answer with the set's classes. whole_outputs: their whole
+  answers come to the host, see `pipeline/whole_outputs`; nothing is reduced.
   """
 
-  facts: ClassVar[TaskFacts]
-  family: ClassVar[conditions.Family] = conditions.PICTURES
+  facts: TaskFacts
+  family: conditions.Family = conditions.PICTURES
   model_kind: ClassVar[ModelKind] = "classification"
   set_kind: ClassVar[str] = "pictures"
   clean_config: ClassVar[str] = "clean"
@@ -159,11 +171,14 @@ class Task(abc.ABC):
   has_pairs: ClassVar[bool] = False
   has_overlays: ClassVar[bool] = False
   has_maps: ClassVar[bool] = False
+  adapts: ClassVar[bool] = False
   averages_answers: ClassVar[bool] = False
   corrupts: ClassVar[bool] = True
   own_keys: ClassVar[tuple[str, ...]] = ()
   has_label_maps: ClassVar[bool] = False
   among_all: bool = False
+  has_classes: ClassVar[bool] = True
+  whole_outputs: ClassVar[bool] = False
   no_baseline: ClassVar[str] = (
     "{task} has no baseline, got {got}. Leave config.baseline empty."
   )
@@ -171,6 +186,9 @@ class Task(abc.ABC):
   def __init__(self, setting: Setting):
     """Check the setting; raise UserError if the task cannot run it."""
     self.setting = setting
+    of_set = datasets.class_or_unknown(setting.dataset).FAMILY
+    if of_set and of_set.kind == self.family.kind:
+      self.family = of_set
 
   @property
   def pixel_words(self) -> Sequence[str]:
@@ -520,7 +538,8 @@ class Task(abc.ABC):
   ) -> np.ndarray | None:
     """Return an example under a condition if `show` does not show it whole.
 
-    It is only called on the fly and if `per_model` is set.
+    It is only called on the fly, and if `per_model` is set or for the worst
+    examples.
     """
     return None
 
@@ -539,6 +558,10 @@ class Task(abc.ABC):
       class_names: class names in label order.
     """
     return {}
+
+  def worst(self, columns: Columns) -> list[tuple[str, float]]:
+    """Return ids and values of a cell's worst examples; [] if none are shown."""
+    return []
 
   def pairs(self, columns: Columns) -> np.ndarray:
     """Return the true and the predicted class of a cell's examples: int `[N,
@@ -606,6 +629,7 @@ class Scorer:
     self._part = ""
     self._pairs: dict[Cell, np.ndarray] = {}
     self._reliability: dict[Cell, calibration.Bins] = {}
+    self._answers: dict[Cell, adapted.Answers] = {}
 
   def add(self, cell: Cell, columns: Columns) -> list[table.Row]:
     """Measure a cell and return its rows; its columns are not needed
@@ -620,6 +644,9 @@ class Scorer:
     self._measured[cell] = task.measure(cell, columns, self._truth)
     if task.has_pairs:
       self._pairs[cell] = task.pairs(columns)
+    if task.adapts and {"top5", "label"} <= columns.keys():
+      wrong = columns["top5"][:, 0] != columns["label"]
+      self._answers[cell] = adapted.Answers(wrong, columns.get("position"))
     bins = reliability.bins(columns)
     if bins is not None:
       self._reliability[cell] = bins
@@ -636,6 +663,7 @@ class Scorer:
     models = self._models(cells)
     if rows:
       rows += task.summary_rows(list(models.values()))
+      rows += adapted.rows(cells, models) if task.adapts else []
     notes = task.note, task.subset, self._part
     pairs, bins = self._pairs, self._reliability
     return RunScores(
@@ -645,6 +673,7 @@ class Scorer:
       {c: bins[c] for c in cells if c in bins},
       {label: self._drawn(model) for label, model in models.items()},
       self._part,
+      adapted.curves(cells, self._answers),
     )
 
   def _models(

@@ -1,23 +1,22 @@
 """Classification under corruption: ImageNet-C and its like.
 
-Cell metrics: `error` (1 - top-1 accuracy) and, from six classes up,
-`top5_error`, each with its 95 % interval (`eval/metrics/rates`:
-Clopper-Pearson, where pictures stand alone). Over the severities of a
-corruption: `mean_error` (plain), `ce` and `relative_ce` (normalised by the
-baseline). Over the benchmark: `clean_error`, `mean_corruption_error` (plain,
-common corruptions), `extra_mean_corruption_error` (plain, the others), `mce`
+Cell metrics: `error` (1 - top-1 accuracy) and, from six classes up, `top5_error`,
+each with its 95 % interval (`eval/metrics/rates`: Clopper-Pearson, where pictures
+stand alone). Over the severities of a corruption: `mean_error` (plain), `ce` and
+`relative_ce` (normalised by the baseline). Over the benchmark: `clean_error`,
+`mean_corruption_error` (plain, common corruptions; of a C-bar set its ten),
+`extra_mean_corruption_error` and `c_bar_mean_error` (plain, the others), `mce`
 and `relative_mce` (normalised), and for sets that are no benchmark
-`accuracy_retained` and `mean_class_accuracy` (of every cell, too: each class
-has equal weight). Their intervals come from draws of the same pictures in all
-cells (`eval/metrics/resampling`); a published baseline is a constant, a model
-of the run is drawn together with the others. Calibration is in
-`parts/reliability`. A number with missing cells is empty and has a note
-(`eval/cells/missing_cells`). Definitions: Hendrycks & Dietterich 2019, section
-4.1.
+`accuracy_retained` and `mean_class_accuracy` (of every cell, too: each class has
+equal weight). Their intervals come from draws of the same pictures in all cells
+(`eval/metrics/resampling`); a published baseline is a constant, a model of the
+run is drawn together with the others. Calibration is in `parts/reliability`. A
+number with missing cells is empty and has a note (`eval/cells/missing_cells`).
+Definitions: Hendrycks & Dietterich 2019, section 4.1.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import numpy as np
@@ -49,7 +48,8 @@ class Classification(normalised_task.NormalisedTask):
   facts = facts_lib.TaskFacts.for_task("classification")
   fly_codecs: tuple[str, ...] = predict.PICTURE_CODECS
   averages_answers = True
-  own_keys = ("label_space",)
+  adapts: ClassVar[bool] = True
+  own_keys: ClassVar[tuple[str, ...]] = ("label_space",)
 
   def __init__(self, setting: base.Setting):
     """Check the setting: pictures corrupted at full size cannot be compressed
@@ -172,6 +172,9 @@ class Classification(normalised_task.NormalisedTask):
     groups = self.group_ids(columns)
     right = self._right(columns)
     rows = top_k.error_rows(cell, right, columns["top5"], groups)
+    if "backward" in columns:
+      passes = float(np.rint(columns["backward"].sum(dtype=np.float64)))
+      rows.append(cell.row("backward_passes", passes, n=len(groups)))
     if self._counts_classes:
       values = top_k.class_accuracies(columns)
       rows.append(
@@ -198,7 +201,9 @@ class Classification(normalised_task.NormalisedTask):
   ) -> list[headlines_lib.Headline]:
     """Return CE, mCE, means and retained accuracy: `headlines/error_headlines`."""
     return [
-      *error_headlines.headlines(cells, reference, benchmark=self._benchmark),
+      *error_headlines.headlines(
+        cells, reference, benchmark=self._benchmark, family=self.family
+      ),
       *top_k.class_headlines(cells),
     ]
 

@@ -15,7 +15,7 @@ Definitions: `eval/metrics/action`.
 """
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -51,7 +51,7 @@ class Video(base.Task):
   clean_codec = ""
   fly_codecs = ("",)
   per_model = True
-  own_keys = ("views", "sampling", "groups")
+  own_keys: ClassVar[tuple[str, ...]] = ("views", "sampling", "groups")
   unit = "clip"
   has_pairs = True
   averages_answers = True

@@ -70,12 +70,15 @@ class Method(abc.ABC):
   Attributes:
     model: the model, with the weights that it is tested with.
     needs_clean: whether `init` needs clean pictures.
+    side_by_side: whether each condition may have a state of its own: `reset`
+      keeps nothing of the one before, and states are small.
     renewed: whether the authors' evaluation makes a new object where others call
       `reset`.
   """
 
   model: Model
   needs_clean: ClassVar[bool] = False
+  side_by_side: ClassVar[bool] = True
   renewed: ClassVar[bool] = False
 
   def init(self, variables: Any, clean: Any = None) -> State:
@@ -161,15 +164,18 @@ class Learner(Method):
   IMAGENET: ClassVar[Optimizer] = SGD
   CIFAR: ClassVar[Optimizer] = ADAM
 
+  @property
+  def chosen(self) -> Optimizer:
+    """The optimizer: given, the papers', or the papers' with given values."""
+    if isinstance(self.optimizer, Optimizer):
+      return self.optimizer
+    large = published(self.model) == "imagenet"
+    usual = self.IMAGENET if large else self.CIFAR
+    return dataclasses.replace(usual, **(self.optimizer or {}))
+
   def transformation(self) -> Any:
     """Return the optimizer in optax."""
-    chosen = self.optimizer
-    if chosen is None:
-      large = published(self.model) == "imagenet"
-      chosen = self.IMAGENET if large else self.CIFAR
-    if not isinstance(chosen, Optimizer):
-      chosen = Optimizer(**chosen)
-    return chosen.build()
+    return self.chosen.build()
 
   def fresh(self, weights: network.Weights) -> State:
     """Return the source weights and an optimizer that has seen nothing."""

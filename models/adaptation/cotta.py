@@ -42,6 +42,7 @@ class Cotta(base.Learner):
   confidence: float | None = None
   loss: str | None = None
   num_views: int = 32
+  side_by_side: ClassVar[bool] = False
   IMAGENET: ClassVar[base.Optimizer] = base.Optimizer("sgd", 0.01)
 
   def __post_init__(self) -> None:

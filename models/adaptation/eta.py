@@ -5,6 +5,7 @@ Niu et al. 2022 (arXiv:2204.02610), mr-eggplant/EATA without its Fisher term.
 """
 
 import dataclasses
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -29,6 +30,7 @@ class Eta(base.Learner):
 
   e_margin: float | None = None
   d_margin: float | None = None
+  side_by_side: ClassVar[bool] = False
 
   def fresh(self, weights: network.Weights) -> base.State:
     """Return the state of a new object."""

@@ -5,6 +5,7 @@ mean are the source's again.
 """
 
 import dataclasses
+from typing import ClassVar
 
 import jax
 import jax.numpy as jnp
@@ -22,6 +23,7 @@ class RDumb(eta.Eta):
   """
 
   every: int = 1000
+  side_by_side: ClassVar[bool] = True
 
   def __post_init__(self) -> None:
     """Refuse a period below one batch."""

@@ -99,6 +99,12 @@ class ExternalModel(Model):
     del key
     return self.variables
 
+  def _chosen(self, answer: Any) -> Any:
+    """Return the named output, or the whole answer if none is named."""
+    if self.output is None:
+      return answer
+    return answers.output_of(self.name, answer, self.output)
+
   def _alternatives(self) -> tuple[dict[str, Any], ...]:
     """Return other ways to call it, the likeliest first."""
     return ({"channels_first": not self.channels_first},)
@@ -154,18 +160,23 @@ class Adapted(ExternalModel):
         which is preprocessed first, or preprocessed float pixels. Detectors
         take uint8 canvases.
       sizes: the valid (height, width) of each canvas, int32 `[B, 2]`; for
-        detectors alone; None: the whole canvas.
+        detectors and segmenters alone; None: the whole canvas.
       capture: refused, since the model names no layers.
 
     Returns:
       float32 `[B, num_classes]`; for detectors `boxes`, `scores`, `classes`,
-      `valid` and perhaps `masks`, see `models.detection.detector.Detector.apply`.
+      `valid` and perhaps `masks`, see `models.detection.detector.Detector.apply`;
+      for segmenters int32 `[B, H, W]`.
 
     Raises:
       UserError: the batch does not fit the spec, JAX cannot trace the function,
         or its answer has another shape or dtype.
     """
     self.check_capture(capture)
+    if isinstance(self.spec, SegmenterSpec):
+      canvases = arguments.canvases(self.name, batch, sizes)
+      network = functools.partial(self._maps, variables)
+      return segmented.traced_ids(self.name, self.spec, network, *canvases)
     if self.kind == "detection":
       canvases = arguments.canvases(self.name, batch, sizes)
       answer = self._called(variables, *canvases)
@@ -173,19 +184,50 @@ class Adapted(ExternalModel):
     pixels = self.pixels(batch)
     return self._advised(lambda model: model._logits(variables, pixels))
 
+  def outputs(self, variables: Any, batch: Any) -> Any:
+    """Compute `Model.outputs`, of the named output if there is one."""
+    pixels = self.pixels(batch)
+
+    def part(model: Self, pixels: jax.Array) -> Any:
+      return model._chosen(model._called(variables, pixels))
+
+    return self._advised(lambda model: model._by_rows(pixels, part))
+
   def _logits(self, variables: Any, pixels: jax.Array) -> jax.Array:
-    """Compute checked logits of preprocessed pixels, `rows` at a time."""
+    """Compute checked logits of preprocessed pixels."""
+    logits: jax.Array = self._by_rows(
+      pixels, lambda model, part: model._part_logits(variables, part)
+    )
+    return logits
+
+  def _by_rows(
+    self, pixels: jax.Array, answer: Callable[[Self, jax.Array], Any]
+  ) -> Any:
+    """Compute the answer to preprocessed pixels, `rows` at a time."""
     if self.channels_first:
       pixels = jnp.moveaxis(pixels, -1, 1)
     count = len(pixels)
     if self.rows is None or self.rows == count:
-      return self._part_logits(variables, pixels)
+      return answer(self, pixels)
     parts = -(-count // self.rows)
     # Padded with pictures of the batch: a model may be unable to scale blanks.
     places = np.arange(parts * self.rows) % count
     split = pixels[places].reshape(parts, self.rows, *pixels.shape[1:])
-    whole = jax.lax.map(lambda part: self._part_logits(variables, part), split)
-    return whole.reshape(-1, *whole.shape[2:])[:count]
+    whole = jax.lax.map(lambda part: answer(self, part), split)
+    return jax.tree.map(lambda x: x.reshape(-1, *x.shape[2:])[:count], whole)
+
+  def _maps(self, variables: Any, pixels: jax.Array) -> jax.Array:
+    """Return a segmenter's answer to preprocessed pixels, classes last."""
+    maps: jax.Array = self._by_rows(
+      pixels, lambda model, part: model._part_maps(variables, part)
+    )
+    return maps
+
+  def _part_maps(self, variables: Any, pixels: jax.Array) -> jax.Array:
+    answer = self._called(variables, pixels)
+    array = jnp.asarray(answers.output_of(self.name, answer, self.output))
+    first = self.channels_first and array.ndim == 4
+    return jnp.moveaxis(array, 1, -1) if first else array
 
   def _part_logits(self, variables: Any, pixels: jax.Array) -> jax.Array:
     answer = self._called(variables, pixels)
@@ -259,7 +301,7 @@ class OnHost(ExternalModel):
       )
     if isinstance(self.spec, SegmenterSpec):
       return segmented.class_ids(
-        self.name, self.spec, self.function, images, sizes
+        self.name, self.spec, self._maps, images, sizes
       )
     self.spec.check_shape(self.name, images.shape)
     return self._advised(lambda model: model._logits(images))
@@ -272,19 +314,54 @@ class OnHost(ExternalModel):
       {"channels_first": first, "preprocessed": prepared},
     )
 
+  def outputs(self, variables: Any, batch: Any) -> Any:
+    """Compute what `Adapted.outputs` does, in numpy and from uint8 pixels alone."""
+    del variables
+    images = arguments.numpy_batch(self.name, batch)
+    self.spec.check_shape(self.name, images.shape)
+
+    def part(model: Self, pixels: np.ndarray) -> Any:
+      return model._chosen(model.function(pixels))
+
+    return self._advised(lambda model: model._by_rows(images, part))
+
   def _logits(self, images: np.ndarray) -> np.ndarray:
-    """Compute checked logits of uint8 pixels, `rows` at a time."""
-    pixels = (
-      self.spec.normalize_on_host(images) if self.preprocessed else images
+    """Compute checked logits of uint8 pixels."""
+    logits: np.ndarray = self._by_rows(
+      images, lambda model, pixels: model._part_logits(pixels)
     )
+    return logits
+
+  def _by_rows(
+    self, images: np.ndarray, answer: Callable[[Self, np.ndarray], Any]
+  ) -> Any:
+    """Compute the answer to uint8 pixels, `rows` at a time."""
+    pixels = images
+    if self.preprocessed and isinstance(self.spec, SegmenterSpec):
+      pixels = segmented.prepared(self.spec, images)
+    elif self.preprocessed:
+      pixels = self.spec.normalize_on_host(images)
     if self.channels_first:
       pixels = np.ascontiguousarray(np.moveaxis(pixels, -1, 1))
     count = len(pixels)
     if self.rows is None or self.rows == count:
-      return self._part_logits(pixels)
+      return answer(self, pixels)
     places = np.arange(-(-count // self.rows) * self.rows) % count
-    parts = places.reshape(-1, self.rows)
-    return np.concatenate([self._part_logits(pixels[p]) for p in parts])[:count]
+    parts = [answer(self, pixels[p]) for p in places.reshape(-1, self.rows)]
+    return jax.tree.map(lambda *x: np.concatenate(x)[:count], *parts)
+
+  def _maps(self, images: np.ndarray) -> np.ndarray:
+    """Return a segmenter's answer to pictures of one size, classes last."""
+    maps: np.ndarray = self._by_rows(
+      images, lambda model, part: model._part_maps(part)
+    )
+    return maps
+
+  def _part_maps(self, pixels: np.ndarray) -> np.ndarray:
+    answer = answers.output_of(self.name, self.function(pixels), self.output)
+    array = segmented.array(self.name, answer)
+    first = self.channels_first and array.ndim == 4
+    return np.moveaxis(array, 1, -1) if first else array
 
   def _part_logits(self, pixels: np.ndarray) -> np.ndarray:
     answer = self.function(pixels)
@@ -385,6 +462,8 @@ def _lacks_classes(spec: Any) -> bool:
   if not isinstance(spec, ModelSpec) or isinstance(spec, stated):
     return False
   usual = type(spec)
+  if getattr(spec, "outputs", "") == "any":
+    return False
   return (spec.num_classes, spec.label_space) == (
     usual.num_classes,
     usual.label_space,

@@ -1,5 +1,7 @@
 """A Flax module with its variables: `flax.linen` or `flax.nnx`."""
 
+import dataclasses
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import jax
@@ -15,6 +17,32 @@ _TRAINING = (
   flax_errors.ModifyScopeVariableError,
   flax_errors.InvalidRngError,
 )
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Module(Adapted):
+  """An nnx module, whose layers can be reached.
+
+  Attributes:
+    opened: makes the module of its variables.
+    options: further arguments of every call.
+  """
+
+  opened: Callable[[Any], nnx.Module] | None = None
+  options: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+  def merge(self, variables: Any) -> Any:
+    """Return the module with these variables."""
+    assert self.opened is not None
+    return self.opened(variables)
+
+  def answer(self, network: Any, pixels: jax.Array) -> jax.Array:
+    """Return the logits of a module from `merge`."""
+
+    def call(_: Any, batch: jax.Array) -> Any:
+      return network(batch, **self.options)
+
+    return dataclasses.replace(self, function=call)._logits(None, pixels)
 
 
 def adapt(
@@ -78,11 +106,14 @@ def adapt(
   graph, *states = nnx.split(module, nnx.RngState, ...)
   keys, state = states
 
-  def merged(state: Any, batch: jax.Array) -> Any:
-    network: Any = nnx.merge(graph, keys, state)
-    return network(batch, **options)
+  def opened(state: Any) -> Any:
+    return nnx.merge(graph, keys, state)
 
-  return Adapted(name, spec, merged, state, code=type(module), **layout)
+  def merged(state: Any, batch: jax.Array) -> Any:
+    return opened(state)(batch, **options)
+
+  layout |= {"opened": opened, "options": options}
+  return _Module(name, spec, merged, state, code=type(module), **layout)
 
 
 def _check_evaluation(name: str, module: nnx.Module) -> None:

@@ -19,6 +19,7 @@ from models import adapters
 from models.adapters import Adapted, ExternalModel, OnHost, routes
 from models.adapters.onnx_graph import graph as graph_lib
 from models.checks import answers
+from models.segmentation.spec import SegmenterSpec
 from models.spec import ModelSpec
 from robust_tfds import errors
 from robust_tfds.storage import paths
@@ -114,11 +115,14 @@ class _Model:
     fits = len(taken) == len(shape) and all(
       a in (None, b) for a, b in zip(taken, shape)
     )
+    sides_field = "input_px"
+    if isinstance(self.spec, SegmenterSpec):
+      sides_field = "height_px and width_px"
     if not fits:
       sides = [n or "any" for n in taken]
       raise errors.UserError(
         f"{self.path}: takes {sides}, expected {list(shape)} by the spec with"
-        f" channels_first={self.channels_first}. Set the spec's input_px to the"
+        f" channels_first={self.channels_first}. Set the spec's {sides_field} to the"
         " size that it was exported for, or channels_first="
         f"{not self.channels_first}."
       )
@@ -137,8 +141,9 @@ class _Model:
       UserError: there is no such output, or several and none is named.
     """
     names = self.graph.outputs
-    if output is None and answers.LOGITS in names:
-      return answers.LOGITS
+    usual = answers.usual_output(names)
+    if output is None and usual:
+      return usual
     if isinstance(output, int) and 0 <= output < len(names):
       return names[output]
     if output in names:
@@ -241,6 +246,8 @@ class _Model:
       )
     if unknown:
       return self.host(output, f"host: {_unknown_text(unknown)}")
+    if isinstance(self.spec, SegmenterSpec):
+      return self.host(output, "host: segmenters run there unless asked for")
     host = self.host(output, "")
     return routes.choose_route(lambda: self.traced(output, "traced"), host)
 

@@ -22,6 +22,7 @@ from models.checks import answers
 from models.detection import label_ids, torch_module
 from models.detection.spec import DetectorSpec
 from models.model import Model
+from models.segmentation.spec import SegmenterSpec
 from models.spec import Spec
 from robust_tfds import errors
 
@@ -54,7 +55,8 @@ def adapt(
       alone).
     spec: its preprocessing and labels. With a `DetectorSpec` the module is a
       detector of torchvision or `transformers`, and runs on the host, see
-      `models.detection.torch_module`.
+      `models.detection.torch_module`. With a `SegmenterSpec` its logits are
+      `[B, classes, h, w]`, and it runs on the host, too.
     name: name in reports; the class's name by default.
     route: `traced`: JAX computes it, or it is refused; `host`: torch computes
       batch by batch; `auto`: traced if all operators are known and a probe of
@@ -62,8 +64,8 @@ def adapt(
       which, and why.
     channels_first: whether it takes `[B, 3, H, W]`, clips as `[B, 3, T, H, W]`.
     output: the output that holds the logits: the key of a dict, the field of a
-      dataclass, the index in a tuple; None: `logits`, as Hugging Face's models
-      name it, or the only output.
+      dataclass, the index in a tuple; None: `logits` (Hugging Face's models),
+      `out` (torchvision's segmenters), or the only output.
     dtype: `bfloat16` multiplies matrices in bfloat16.
     labels: meaning of a detector's label ids: `from_zero`, `from_one`, `coco91`
       or a dict of label id to class.
@@ -91,6 +93,12 @@ def adapt(
         " the host: leave out route='traced'."
       )
     return _detector(net, spec, name or type(net).__name__, labels)
+  segments = isinstance(spec, SegmenterSpec)
+  if segments and route == "traced":
+    raise errors.UserError(
+      f"{type(net).__name__} is a segmenter, which torch runs: leave out"
+      " route='traced'."
+    )
   rows = None
   if isinstance(net, torch.export.ExportedProgram):
     rows = export.rows(net)
@@ -107,6 +115,14 @@ def adapt(
     preprocessed=True,
     route="host",
   )
+  reason = ""
+  if segments:
+    reason = "host: segmenters of torch run there"
+  elif isinstance(spec, Spec) and spec.outputs == "any":
+    reason = "host: answers of any structure stay there"
+  if reason:
+    function = _numpy_function(net, dtype)
+    return dataclasses.replace(host, function=function, route=reason)
   if output is None and rows is None:
     host = dataclasses.replace(host, output=_usual_output(host))
   answered = {
@@ -140,7 +156,7 @@ def _detector(
 
 
 def _usual_output(host: OnHost) -> str | None:
-  """Return `logits` if that is one of several named outputs, else None."""
+  """Return the usual one of several named outputs; None: there is none."""
   shown = host.spec.normalize_on_host(routes.pictures(host.spec, 1))
   if host.channels_first:
     shown = np.ascontiguousarray(np.moveaxis(shown, -1, 1))
@@ -148,8 +164,7 @@ def _usual_output(host: OnHost) -> str | None:
     answer = host.function(shown)
   except errors.UserError:  # `apply` says how to call it instead
     return None
-  is_named = isinstance(answer, Mapping) and answers.LOGITS in answer
-  return answers.LOGITS if is_named else None
+  return answers.usual_output(answer) if isinstance(answer, Mapping) else None
 
 
 def _state(net: Any) -> dict[str, np.ndarray]:

@@ -5,7 +5,7 @@ and dtypes are known before anything is computed, so that a refusal costs
 nothing.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 import jax
@@ -23,7 +23,10 @@ _DETECTION: dict[str, tuple[tuple[int, ...], Any]] = {
   "valid": ((), jnp.bool_),
 }
 
-LOGITS = "logits"  # the output that is taken if none is named
+# The outputs that are taken if none is named: of Hugging Face's models, and of
+# torchvision's segmenters.
+LOGITS = "logits"
+OUT = "out"
 
 _FACTORY = (
   " A function that builds a model is called without arguments: name one that"
@@ -82,8 +85,7 @@ def output_of(name: str, answer: Any, output: str | int | None) -> Any:
     name: name of the model, for errors.
     answer: an array, or lists of numbers; or a mapping, tuple or list of
       several arrays.
-    output: a key or an index; None: `logits`, as Hugging Face's models name it,
-      or the only output.
+    output: a key or an index; None: `usual_output`, or the only one.
 
   Raises:
     UserError: there are several outputs and none is named, or none has this
@@ -91,8 +93,7 @@ def output_of(name: str, answer: Any, output: str | int | None) -> Any:
   """
   if isinstance(answer, Mapping):
     known: list[Any] = list(answer)
-    if output is None and LOGITS in known:
-      output = LOGITS
+    output = usual_output(known) if output is None else output
   elif isinstance(answer, (tuple, list)) and not _is_one_array(answer):
     known = list(range(len(answer)))
   elif output is None:
@@ -114,6 +115,11 @@ def output_of(name: str, answer: Any, output: str | int | None) -> Any:
     f" {', '.join(map(repr, known))}, and {got}: name the one that holds the"
     f" logits, e.g. output={known[0]!r}."
   )
+
+
+def usual_output(names: Collection[Any]) -> str | None:
+  """Return which of some outputs holds the logits by its name; None: none does."""
+  return next((name for name in (LOGITS, OUT) if name in names), None)
 
 
 def _is_one_array(parts: tuple[Any, ...] | list[Any]) -> bool:

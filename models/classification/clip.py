@@ -3,9 +3,10 @@
 `clip_vit_b_32` and its like are OpenAI's, `openclip_vit_b_32` and its like
 OpenCLIP's (Cherti et al. 2022, arXiv:2212.07143), without QuickGELU. They
 classify by given texts: a logit is `exp(logit_scale)` times the cosine between
-a picture and the class's text. The texts' embeddings, `[num_classes, n]`, come
-from a second file, in an array `text`, which `load` takes as `head`. A class
-may have several texts: average their normalised embeddings.
+a picture and the class's text. The texts' embeddings, `[num_classes, n]`, are made
+from prompts and class names by the text tower in the same file
+(`models/zero_shot`), or come from a second file, in an array `text`, which `load`
+takes as `head`.
 
 `vit_base_patch32_clip_224` and its like are timm's fine-tuned towers with a
 linear head on the class token.
@@ -27,7 +28,7 @@ from models.family import Family, Rules
 from models.layers import positions, qkv
 from models.spec import Spec, Variant
 
-_EPSILON = 1e-5  # epsilon of every layer norm
+EPSILON = 1e-5  # epsilon of every layer norm
 _LOGIT_SCALE = np.log(1 / 0.07).astype(np.float32)  # before training
 # clip/clip.py: _transform.
 _OPENAI = Spec(
@@ -142,8 +143,8 @@ CHECKPOINTS: dict[str, Rules] = {
 }
 # The text tower in OpenAI's and OpenCLIP's files, and in HF's.
 IGNORED = (
-  r"^(?:token_embedding|text_projection|ln_final|text_model)(?:\.|$)",
-  r"^(?:transformer\.resblocks\.|positional_embedding$|attn_mask$)",
+  r"^(?:module\.)?(?:token_embedding|text_projection|ln_final|text_model)(?:\.|$)",
+  r"^(?:module\.)?(?:transformer\.resblocks\.|positional_embedding$|attn_mask$)",
   r"^(?:input_resolution|context_length|vocab_size)$",
   r"\.position_ids$",
 )
@@ -202,13 +203,13 @@ class Network(nnx.Module):
     """
     patches = positions.grid(side, patch) ** 2
     draw = jax.nn.initializers.normal(0.02)
-    norm = functools.partial(layers.LayerNorm, width, _EPSILON, rngs=rngs)
+    norm = functools.partial(layers.LayerNorm, width, EPSILON, rngs=rngs)
     self.patch_embed = vit.Embed(patch, width, bias=False, rngs=rngs)
     self.cls_token = nnx.Param(draw(rngs.params(), (1, 1, width)))
     self.pos_embed = nnx.Param(draw(rngs.params(), (1, patches + 1, width)))
     self.norm_pre = norm()
     mlp = QuickMlp if quick else layers.Mlp
-    block = functools.partial(vit.Block, width, heads, epsilon=_EPSILON)
+    block = functools.partial(vit.Block, width, heads, epsilon=EPSILON)
     self.blocks = layers.Stack(
       [block(mlp=mlp, rngs=rngs) for _ in range(depth)]
     )
@@ -228,11 +229,11 @@ class Network(nnx.Module):
     x = self.norm(self.blocks(x)[:, 0])
     if not self.by_text:
       return self.head(x)
-    pictures, texts = _unit(self.proj(x)), _unit(self.text[...])
+    pictures, texts = unit(self.proj(x)), unit(self.text[...])
     return jnp.exp(self.logit_scale[...]) * (pictures @ texts.T)
 
 
-def _unit(x: jax.Array) -> jax.Array:
+def unit(x: jax.Array) -> jax.Array:
   """Normalise rows `[n, width]` to length 1, in float32."""
   x = x.astype(jnp.float32)
   return x / jnp.linalg.norm(x, axis=-1, keepdims=True)

@@ -76,9 +76,15 @@ class Excite(nnx.Module):
     self.fc2 = layers.conv(inner, channels, 1, rngs=rngs)
     self.activation, self.gate = activation, gate
 
-  def __call__(self, x: jax.Array) -> jax.Array:
-    """Map `[B, H, W, channels]` to the same shape."""
-    inner = self.activation(self.fc1(x.mean((1, 2), keepdims=True)))
+  def __call__(self, x: jax.Array, mean: jax.Array | None = None) -> jax.Array:
+    """Map `[B, H, W, channels]` to the same shape.
+
+    Args:
+      x: the map.
+      mean: `[B, 1, 1, channels]`, the means of a part of it; None: of all.
+    """
+    mean = x.mean((1, 2), keepdims=True) if mean is None else mean
+    inner = self.activation(self.fc1(mean))
     return x * self.gate(self.fc2(inner))
 
 

@@ -240,13 +240,18 @@ class Attention(nnx.Module):
     query, key, value = parts[:, :, 0], parts[:, :, 1], parts[:, :, 2]
     scale = (width // self.heads) ** -0.5
     scores = jnp.einsum("bqhd,bkhd->bhqk", query * scale, key)
-    weights = jax.nn.softmax(scores.astype(jnp.float32)).astype(x.dtype)
+    scores = self._masked(scores.astype(jnp.float32))
+    weights = jax.nn.softmax(scores).astype(x.dtype)
     mixed = jnp.einsum("bhqk,bkhd->bqhd", weights, value)
     return self.proj(mixed.reshape(batch, tokens, width))
 
   def _project(self, x: jax.Array) -> jax.Array:
     """Map `[..., width]` to queries, keys and values `[..., 3 * width]`."""
     return self.qkv(x)
+
+  def _masked(self, scores: jax.Array) -> jax.Array:
+    """Return scores `[B, heads, tokens, tokens]`; here every token counts."""
+    return scores
 
 
 class Scale(nnx.Module):

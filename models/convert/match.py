@@ -123,7 +123,7 @@ def load(
   *,
   num_classes: int | None = None,
   input_px: int | None = None,
-  head: str | os.PathLike[str] | sources.Located | None = None,
+  head: str | os.PathLike[str] | sources.Located | Arrays | None = None,
   weights: str = "",
 ) -> Loaded:
   """Load variables like `models.convert.load`, with the account of where each
@@ -134,7 +134,7 @@ def load(
     checkpoint: as for `models.convert.load`, or already located.
     num_classes: as for `models.convert.load`.
     input_px: as for `models.convert.load`.
-    head: as for `models.convert.load`, or already located.
+    head: as for `models.convert.load`, or already located, or its arrays.
     weights: the family of preprocessing that the user states, if names fit
       several; '' if none.
   """
@@ -152,7 +152,7 @@ def load(
       model = _resized_model(catalogue.network(base, count), input_px)
   arrays = formats.read(located.path)
   if head is not None:
-    arrays = _joined_arrays(arrays, located.name, sources.locate(head))
+    arrays = _joined_arrays(arrays, located.name, head)
   loaded = match_arrays(model, arrays, located.name)
   declared = preprocessing.judge(
     model, located.name, loaded.labels, located.declared(), weights
@@ -164,13 +164,18 @@ def load(
 
 
 def _joined_arrays(
-  arrays: Arrays, origin: str, head: sources.Located
+  arrays: Arrays,
+  origin: str,
+  head: str | os.PathLike[str] | sources.Located | Arrays,
 ) -> Arrays:
-  """Return the arrays of two files.
+  """Return the arrays of two files, or of one and more.
 
   Raises:
     UserError: both have an array of the same name.
   """
+  if isinstance(head, Mapping):
+    return {**arrays, **head}
+  head = sources.locate(head)
   more = formats.read(head.path)
   twice = sorted(arrays.keys() & more.keys())
   if twice:
@@ -416,6 +421,11 @@ def _names_message(
   if missing:
     listed = ", ".join(torch_name(p) for p in missing[:5])
     parts.append(f"{len(missing)} arrays are not in the file: {listed}")
+  if missing == [("text",)]:
+    parts.append(
+      "(the classes' embeddings: prompts='openai80' of a run makes them, or give"
+      " head=, from robust-tfds text)"
+    )
   if left_over:
     listed = ", ".join(f"{n} {arrays[n].shape}" for n in left_over[:5])
     parts.append(f"{len(left_over)} arrays are left over: {listed}")

@@ -26,7 +26,7 @@ _EPSILON = 1e-5  # of torch's batch norms
 Pair = int | tuple[int, int]
 Pads = Sequence[tuple[int, int]]
 # A layer, or a plain function of one array or of the last step's output.
-Step = Callable[[Any], Any]
+Step = Callable[..., Any]
 
 
 def conv(
@@ -37,6 +37,7 @@ def conv(
   padding: Pair = 0,
   *,
   groups: int = 1,
+  dilation: int = 1,
   bias: bool = True,
   rngs: nnx.Rngs,
 ) -> nnx.Conv:
@@ -52,6 +53,7 @@ def conv(
     _pair(kernel),
     strides=_pair(stride),
     padding=((high, high), (wide, wide)),
+    kernel_dilation=_pair(dilation),
     feature_group_count=groups,
     use_bias=bias,
     kernel_init=jax.nn.initializers.he_normal(),
@@ -229,7 +231,7 @@ class Stack(nnx.Module):
       if isinstance(step, nnx.Module):
         setattr(self, name, step)
 
-  def __iter__(self) -> Iterator[Step]:
+  def __iter__(self) -> Iterator[Any]:
     """Yield the steps in order."""
     for name, step in self.steps:
       yield getattr(self, name) if step is None else step

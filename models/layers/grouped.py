@@ -40,6 +40,7 @@ def convolve(
   padding: Sequence[tuple[int, int]],
   *,
   feature_group_count: int,
+  rhs_dilation: Sequence[int] = (1, 1),
   **options: Any,
 ) -> jax.Array:
   """Convolve in groups; the arguments are those of JAX's convolution.
@@ -50,7 +51,8 @@ def convolve(
     strides: along H, W.
     padding: zeros (before, after) along H, W.
     feature_group_count: number of groups.
-    **options: for `jax.lax.conv_general_dilated`; without dilation.
+    rhs_dilation: distance of the kernel's places along H, W.
+    **options: for `jax.lax.conv_general_dilated`; without `lhs_dilation`.
 
   Returns:
     `[B, H', W', outputs]` in the dtype of `x`.
@@ -59,13 +61,18 @@ def convolve(
     x,
     kernel,
     cpu=functools.partial(
-      products, strides=strides, padding=padding, groups=feature_group_count
+      products,
+      strides=strides,
+      padding=padding,
+      groups=feature_group_count,
+      dilation=rhs_dilation,
     ),
     default=functools.partial(
       jax.lax.conv_general_dilated,
       window_strides=strides,
       padding=padding,
       feature_group_count=feature_group_count,
+      rhs_dilation=rhs_dilation,
       **options,
     ),
   )
@@ -78,6 +85,7 @@ def products(
   strides: Sequence[int],
   padding: Sequence[tuple[int, int]],
   groups: int,
+  dilation: Sequence[int] = (1, 1),
 ) -> jax.Array:
   """Compute `convolve` as a sum of products, in float32 before rounding.
 
@@ -92,11 +100,12 @@ def products(
     strides: along H, W.
     padding: zeros (before, after) along H, W.
     groups: number of groups.
+    dilation: distance of the kernel's places along H, W.
 
   Returns:
     `[B, H', W', outputs]` in the dtype of `x`.
   """
-  high, wide = kernel.shape[:2]
+  high, wide = ((k - 1) * d + 1 for k, d in zip(kernel.shape[:2], dilation))
   down, right = strides
   exact = jnp.promote_types(x.dtype, jnp.float32)
   padded = jnp.pad(x, [(0, 0), *padding, (0, 0)]).astype(exact)
@@ -107,14 +116,15 @@ def products(
 
   def total_of(band: jax.Array, rows: int) -> jax.Array:
     terms = []
-    for top, left, n in itertools.product(*map(range, kernel.shape[:3])):
+    for i, k, n in itertools.product(*map(range, kernel.shape[:3])):
+      top, left = i * dilation[0], k * dilation[1]
       below, end = top + (rows - 1) * down + 1, left + (columns - 1) * right + 1
       part = band[:, top:below:down, left:end:right, n]
-      terms.append(part[:, :, :, None] * weights[top, left, n])
+      terms.append(part[:, :, :, None] * weights[i, k, n])
     return functools.reduce(jnp.add, terms)
 
-  def row(i: jax.Array) -> jax.Array:
-    band = jax.lax.dynamic_slice_in_dim(padded, i * down, high, axis=1)
+  def row(at: jax.Array) -> jax.Array:
+    band = jax.lax.dynamic_slice_in_dim(padded, at * down, high, axis=1)
     return total_of(band, 1)[:, 0]
 
   if math.prod(kernel.shape[:3]) <= MOST_TERMS:

@@ -46,6 +46,7 @@ _LEARNS_FROM: Mapping[str, str] = {
   "classification": examples.PICTURES,
   "video": examples.VIDEOS,
   "detection": examples.OBJECTS,
+  "segmentation": examples.MASKS,
 }
 
 

@@ -142,8 +142,6 @@ class Builder(
 
   Attributes:
     FAMILY: the conditions that the dataset has; None for only clean data.
-    CONDITIONS: the set of the family's names that the dataset has, beside a
-      user's own.
     EDITION: that of the corruptions; empty if there are none.
     KIND: what its examples are; each base of a kind has its own.
     SPLIT: the split that is built.
@@ -179,7 +177,6 @@ class Builder(
   """
 
   FAMILY: ClassVar[conditions.Family | None] = None
-  CONDITIONS: ClassVar[str] = "all"
   EDITION: ClassVar[str] = ""
   KIND: ClassVar[str] = ""
   SPLIT: ClassVar[str] = "test"
@@ -401,7 +398,7 @@ class Builder(
 
   def _own_corruption(self) -> dict[str, str]:
     """Return the file of a user's own corruption; nothing for others."""
-    pictures = self.FAMILY is conditions.PICTURES
+    pictures = self.FAMILY and self.FAMILY.kind == "pictures"
     own = pictures and own_corruptions.sha256(self.config.condition.name)
     return {_OWN: own} if own else {}
 
@@ -544,11 +541,7 @@ class Builder(
         raise FileNotFoundError(f"{fault}.")
       if embedded or self.data_path.exists():
         return []
-      downloads = f"{self._data_dir_root}/downloads"
-      place = os.fspath(manual_dir or f"{downloads}/manual")  # as TFDS
-      if paths.is_local(place):
-        place = os.path.abspath(place)
-      look = folders.Look(place, downloads)
+      look = self._look(manual_dir)
       try:
         if self.config.codec == PUBLISHED:
           next(iter(self._published(look)), None)
@@ -557,10 +550,25 @@ class Builder(
           there = listed(look)
           for part in split.split("+") if split else ():
             if part not in there:
-              raise FileNotFoundError(f"{place}: no list of split {part}.")
+              raise FileNotFoundError(
+                f"{look.manual_dir}: no list of split {part}."
+              )
       except folders.NotFetchedError as e:
         return [str(e), *known_files.lines(self.set_name())]
     return []
+
+  def _look(self, manual_dir: str | os.PathLike | None) -> folders.Look:
+    """Return a download manager that downloads and unpacks nothing."""
+    downloads = f"{self._data_dir_root}/downloads"
+    place = os.fspath(manual_dir or f"{downloads}/manual")  # as TFDS
+    if paths.is_local(place):
+      place = os.path.abspath(place)
+    return folders.Look(place, downloads)
+
+  def note_decoders(self, first: Any) -> None:
+    """Note in the metadata what makes the pixels; `first` is one of the sources."""
+    from_files = next(first.files(), None) is not None
+    self.info.metadata[_MADE_WITH] = self._made_here(from_files)
 
   def clean_sources(
     self, manual_dir: str | os.PathLike | None
@@ -783,9 +791,7 @@ class Builder(
     by_split = self._shared_sources(dl_manager)
     if not all(by_split.values()):
       raise self._no_example(dl_manager)
-    first = next(iter(by_split.values()))[0]
-    from_files = next(first.files(), None) is not None
-    self.info.metadata[_MADE_WITH] = self._made_here(from_files)
+    self.note_decoders(next(iter(by_split.values()))[0])
     if self.MANUAL_DOWNLOAD_INSTRUCTIONS:  # else there is no manual dir
       manual_dir = folders.manual_dir(dl_manager)
       if manual_dir and manual_dir.is_absolute():
@@ -895,7 +901,7 @@ class Builder(
   def _conditions(cls) -> list[conditions.Condition]:
     if cls.FAMILY is None:
       return [conditions.Condition()]
-    return cls.FAMILY.conditions(cls.CONDITIONS)
+    return cls.FAMILY.conditions()
 
   @classmethod
   def _variants(cls) -> tuple[str, ...]:
@@ -926,7 +932,10 @@ class Builder(
       return by_name[name]
     if cls.FAMILY is None:
       raise errors.unknown_error("config", name, by_name)
-    return by_name[cls.FAMILY.parse(name).config]
+    config = cls.FAMILY.parse(name).config
+    if config not in by_name:  # a known name of other sets
+      raise errors.unknown_error("config", name, by_name)
+    return by_name[config]
 
   @classmethod
   def _no_config(
@@ -973,7 +982,7 @@ class Builder(
     """Return whether the authors' files contain a condition."""
     if cls.FAMILY is None or condition.clean:
       return False
-    return condition.name in cls.FAMILY.names(cls.CONDITIONS)
+    return condition.name in cls.FAMILY.names()
 
   @classmethod
   def _check_published(

@@ -163,7 +163,7 @@ def describe(
     with contextlib.suppress(_SizeError):  # refused where it is read
       shares.append(_share(fit(rule, width, height), width, height))
   if parts["whole"]:
-    how = "whole"
+    how = "shown whole" if before else "whole"
   elif shares and set(shares) == {None}:
     how = "shown as stored"
   elif parts["kind"]:

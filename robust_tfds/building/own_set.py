@@ -22,6 +22,7 @@ _LISTED = 5  # classes that are printed
 ORDERS = ("textual", "numeric")  # of classes that are called by numbers
 _SHOWN = 12  # classes of an order in a refusal
 _NAMED = 10  # files that cannot be read in a refusal
+WITHOUT_CLASSES = ("example",)  # the only class of sets without classes
 
 
 @dataclasses.dataclass(frozen=True)
@@ -42,6 +43,8 @@ class Options:
     drop_alpha: whether transparency of a folder's pictures is ignored.
     labels: for a folder without class folders, a table of `path` and `label`.
     skip_errors: whether unreadable files are left out.
+    without_classes: whether classes are not asked for: all examples are of one.
+    target: of a TFDS set, the feature that holds each example's target.
     classes: for masks, the names of the ids 0, 1, ...
     ignore: for masks, the id of pixels that do not count; None: 255.
   """
@@ -56,6 +59,8 @@ class Options:
   drop_alpha: bool = False
   labels: str = ""
   skip_errors: bool = False
+  without_classes: bool = False
+  target: str = ""
   classes: tuple[str, ...] = ()
   ignore: int | None = None
 
@@ -81,6 +86,7 @@ class OwnSet(abc.ABC):
     notes: what a run prints about other files, in words.
     labels: with `several`, id -> all right classes; the first is `File.label`.
     left_out: number of unreadable files that were left out.
+    targets: id -> the target of a metric of one's own, where the set holds them.
   """
 
   kind: str
@@ -108,6 +114,7 @@ class OwnSet(abc.ABC):
     self.split, self.notes = split, notes
     self.classes = tuple(classes)
     self.labels: dict[str, list[int]] = {}
+    self.targets: dict[str, Any] = {}
     for each in self.classes:
       if not each.isprintable():
         raise errors.UserError(f"{each!r}: no name of a class: rename it.")
@@ -282,8 +289,9 @@ class OwnSet(abc.ABC):
     listed = ", ".join(self.classes[:_LISTED])
     more = ", ..." if len(self.classes) > _LISTED else ""
     examples = f"{len(self.files()):,} examples"
-    of_classes = f"{len(self.classes)} classes ({listed}{more})"
-    whole = f"{self.name}: {examples} of {of_classes}, content {self.content}"
+    of_classes = f" of {len(self.classes)} classes ({listed}{more})"
+    of_classes *= self.classes != WITHOUT_CLASSES
+    whole = f"{self.name}: {examples}{of_classes}, content {self.content}"
     return "; ".join([whole, *self.notes]) + "."
 
   def _class(self, file: source.File) -> str:

@@ -10,14 +10,22 @@ from __future__ import annotations
 import dataclasses
 import functools
 import io
-from collections.abc import Callable, Iterable, Sequence
+import os
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Protocol, cast
 
 import numpy as np
 
 from robust_tfds import conditions, errors
-from robust_tfds.building import base, geometry, jpeg_feature, scratch, source
-from robust_tfds.building.sources import frost
+from robust_tfds.building import (
+  base,
+  geometry,
+  jpeg_feature,
+  pipelines,
+  scratch,
+  source,
+)
+from robust_tfds.building.sources import folders, frost
 
 RAW, JPEG85 = "raw", "jpeg85"
 _BATCH = 32
@@ -90,6 +98,68 @@ class Builder(
     """Return the side of the config's square pictures; None where sizes vary."""
     rule = self.config.geometry
     return geometry.shape(rule)[0] if rule else self.SIDE_PX
+
+  def unprepared(
+    self, manual_dir: str | os.PathLike | None
+  ) -> Mapping[str, Sequence[Source]] | None:
+    """Return the sources of a clean set, by split; write nothing.
+
+    In the order in which a prepared set would hold them (`write_order`).
+
+    Args:
+      manual_dir: as of `check_sources`.
+
+    Returns:
+      None where the set has to be prepared: it is embedded or corrupted, its
+      pixels are stored with loss, or its sources are downloaded or unpacked.
+
+    Raises:
+      MissingError, UserError: as `check_sources`; or there is no example.
+    """
+    read = self.OWN or self.MANUAL_DOWNLOAD_INSTRUCTIONS != frost.INSTRUCTIONS
+    lossless = self.config.codec in ("", RAW)
+    if not (read and lossless and self.config.condition.clean):
+      return None
+    if self.KIND != Builder.KIND or self.EMBEDDED or not self.CODECS:
+      return None
+    look = self._look(manual_dir)
+    with self._lacking(manual_dir):
+      try:
+        by_split = self._split_sources(look)
+      except folders.NotFetchedError:
+        return None
+    if not all(by_split.values()):
+      raise self._no_example(look)
+    self.note_decoders(next(iter(by_split.values()))[0])
+    self.info.metadata.update(self.made_of())
+    order = pipelines.write_order
+    return {split: order(each, split) for split, each in by_split.items()}
+
+  def read(self, listed: Source, pixels: bool = True) -> dict[str, Any]:
+    """Return an example of `unprepared` as a prepared set would give it.
+
+    Args:
+      listed: its source.
+      pixels: whether `image`, uint8 `[H, W, 3]`, is in it.
+
+    Raises:
+      UserError: it cannot be read; the message begins with the file.
+    """
+    _, out = self._to_example()((listed.example_id, listed.label, b""))
+    del out["image"]
+    out = {
+      k: v if isinstance(v, str) else np.asarray(v) for k, v in out.items()
+    }
+    if pixels:
+      try:
+        out["image"] = listed.picture.read()
+      except OSError as e:
+        where = next((file.where for file in listed.files()), listed.example_id)
+        raise errors.UserError(
+          f"{where}: cannot be read: {e.strerror or e}. It was there when the"
+          " sources were listed; bring it back and run the same command again."
+        ) from e
+    return out
 
   def _sources(self, dl_manager: Any) -> Sequence[Source]:
     """Return the clean examples; implemented by each dataset."""

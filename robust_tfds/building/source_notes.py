@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import base64
 import dataclasses
+import hashlib
 import json
 import os
 import zlib
@@ -97,6 +98,13 @@ def from_sources(sources: Sequence[Part]) -> Note:
       blocks[str(number)] = zlib.crc32(ends)
   text = base64.b64encode(checksums.tobytes()).decode()
   return Note(version.VERSION, text, blocks)
+
+
+def digest(sources: Sequence[Part]) -> str:
+  """Return a sha256 of the note of some sources, in their order."""
+  note = from_sources(sources)
+  text = json.dumps([note.examples, note.blocks], sort_keys=True)
+  return hashlib.sha256(text.encode()).hexdigest()
 
 
 def write(folder: str | os.PathLike, note: Note) -> None:

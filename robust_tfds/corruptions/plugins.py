@@ -71,8 +71,8 @@ class Corruption:
       once on the host, in float64 where that matters: all that depends on the
       severity alone (kernels, lookup tables, coordinates). The frame picks the
       severity's row of each with a traced index, so that one compilation serves
-      all five; `table["severity"]` is that index (1-5, traced, the same for the
-      whole batch, so `lax.switch` on it runs one branch).
+      all five (of edition `ccc` 20); `table["severity"]` is that index (from 1,
+      traced, the same for the whole batch, so `lax.switch` on it runs one branch).
     apply: `(scene, draws) -> levels`: uint8, or float32 or integers in levels
       0..255 which the frame clips and truncates; `[H, W, 3]` or the same memory
       as `[H, W * 3]`.
@@ -288,10 +288,10 @@ def check_edition(name: str, edition: str, needs: str) -> None:
       f"{name} has severities for edition {listed}{alone}; {needs} needs"
       f" {edition!r}: add a row {edition!r} to its SEVERITIES."
     )
-  if len(variant.row(known)) != len(conditions.SEVERITIES):
+  if len(variant.row(known)) != variant.levels:
     raise errors.UserError(
       f"{name}: SEVERITIES of {edition!r}: {len(variant.row(known))} rows,"
-      f" expected {len(conditions.SEVERITIES)}, one a severity."
+      f" expected {variant.levels}, one a severity."
     )
 
 

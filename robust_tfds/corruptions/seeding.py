@@ -35,7 +35,7 @@ def example_key(
   seed: int,
   dataset: str,
   name: str,
-  severity: int,
+  severity: float,
   example_id: str,
   frame: int = 0,
 ) -> jax.Array:
@@ -48,7 +48,7 @@ def example_key(
     seed: the run's seed.
     dataset: name of the corrupted dataset, e.g. `imagenet_c`.
     name: the corruption's name.
-    severity: 1-5.
+    severity: 1-5, or a fraction of edition `ccc`: 2.0 has the key of 2.
     example_id: the example's stable id (its file name).
     frame: index of the frame in a sequence or video, 0 for images.
 
@@ -60,7 +60,7 @@ def example_key(
       outside 1-5, or the dataset, name or id is no text or empty.
   """
   forks.check()
-  severity = spec.check_severity(severity)
+  severity = spec.key_severity(severity)
   if "" in (dataset, name, example_id):
     raise errors.UserError(
       "A key's dataset, name and example_id must not be empty, got"
@@ -77,7 +77,7 @@ def picture_key(
   key: jax.Array | None,
   seed: int | None,
   name: str,
-  severity: int | jax.Array,
+  severity: float | jax.Array,
 ) -> jax.Array:
   """Return the key that `corrupt` was given, or its seed's: uint32 `[2]`.
 
@@ -93,7 +93,7 @@ def picture_key(
     )
   if seed is not None:
     conditions.PICTURES.row(name)
-    level = spec.check_severity(severity)
+    level = spec.key_severity(severity)
     key = example_key(seed, "image", name, level, "image")
   assert key is not None
   return single(key)

@@ -11,11 +11,15 @@ import dataclasses
 import math
 import types
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from robust_tfds import conditions, errors
+
+_QUARTERS = tuple(i / 4 for i in range(1, 21))  # severities of edition `ccc`
 
 
 @dataclasses.dataclass(frozen=True)
@@ -34,6 +38,7 @@ class Edition:
     frost_scale: factor on the frost pictures before the crop; None: as large as
       the image needs, times 1.1, cubic.
     elastic_px: the length that elastic_transform's constants are multiples of.
+    steps: levels for each whole severity; tables have a row for each level.
   """
 
   name: str
@@ -45,6 +50,12 @@ class Edition:
   elastic_px: int = (
     244  # not 224: make_imagenet_c.py's typo, which became the benchmark
   )
+  steps: int = 1
+
+  @property
+  def levels(self) -> int:
+    """The number of its levels, which is the number of rows of its tables."""
+    return self.steps * len(conditions.SEVERITIES)
 
   @property
   def side_px(self) -> int:
@@ -56,13 +67,13 @@ class Edition:
     return self.size_px
 
   def row(self, severities: Mapping[str, Iterable]) -> tuple:
-    """Return the five severities of a corruption's table in this edition."""
+    """Return the row of each level of a corruption's table in this edition."""
     for name in (self.name, *self.parents):
       if name in severities:
         return tuple(severities[name])
     raise errors.UserError(
-      f"No severities for edition {self.name!r}: the table has "
-      f"{', '.join(severities)}. Add a row for it."
+      f"No severities for edition {self.name!r}: this corruption has those of"
+      f" {', '.join(map(repr, severities))}."
     )
 
 
@@ -85,6 +96,8 @@ EDITIONS: Mapping[str, Edition] = types.MappingProxyType(
       ),
       Edition("cifar10", 32, plasma_px=32, frost_scale=0.2, elastic_px=32),
       Edition("any", None, ("imagenet",), michaelis=True, frost_scale=None),
+      # Press et al. 2023: ImageNet-C's at .25, .5 .. 5 (docs/evidence/specs/ccc.md).
+      Edition("ccc", 224, plasma_px=256, steps=4),
     )
   }
 )
@@ -134,6 +147,67 @@ def edition_of(height: int, width: int) -> str:
   return edition_for(height) if height == width in sizes else "any"
 
 
+def quarters(first: Any, rows: Iterable[Any]) -> tuple[Any, ...]:
+  """Return a table at severities .25, .5 .. 5, interpolated linearly.
+
+  Press et al. 2023, docs/evidence/specs/ccc.md section 2.
+
+  Args:
+    first: the row of severity 0, a number or several.
+    rows: those of severities 1 to 5.
+
+  >>> quarters(0, (0.08, 0.12, 0.18, 0.26, 0.38))[:5]
+  (0.02, 0.04, 0.06, 0.08, 0.09)
+  """
+  known = np.array([first, *rows], np.float64)
+  at = np.arange(1, 21) / 4
+  below = np.minimum(at.astype(int), 4)
+  share = (at - below).reshape(-1, *[1] * (known.ndim - 1))
+  between = (1 - share) * known[below] + share * known[below + 1]
+  # Decimals as they would be written: floors must not see rounding errors.
+  plain = np.round(between, 12).tolist()
+  return tuple(tuple(r) if isinstance(r, list) else r for r in plain)
+
+
+def level(value: object, variant: Edition) -> int | jax.Array:
+  """Return the level of a severity: the row of its table, from 1.
+
+  Args:
+    value: as for `severity`; with several steps, a multiple of their fraction.
+
+  Raises:
+    UserError: as for `severity`; a traced value where there are fractions.
+  """
+  if variant.steps == 1:
+    return severity(value)
+  if isinstance(value, jax.core.Tracer):
+    raise errors.UserError(
+      f"Edition {variant.name!r} needs a severity that is known, got a traced"
+      " one: call once for each severity."
+    )
+  return round(key_severity(value) * variant.steps)
+
+
+def is_unchanged(value: object, name: str | None) -> bool:
+  """Return whether a severity of an edition leaves pictures as they are: CCC's 0."""
+  known = isinstance(value, (int, float, np.number))
+  return name == "ccc" and known and value == 0
+
+
+def key_severity(value: object) -> float:
+  """Return a severity as keys have it: whole ones as int, else a fraction.
+
+  Raises:
+    UserError: not above 0, beyond 5, or no multiple of .25.
+
+  >>> key_severity(2.0), key_severity(2.5)
+  (2, 2.5)
+  """
+  if isinstance(value, (float, np.floating)) and value in _QUARTERS:
+    return int(value) if value == int(value) else float(value)
+  return check_severity(value)
+
+
 def severity(value: object) -> int | jax.Array:
   """Return a concrete severity as int, a traced one unchanged.
 
@@ -180,5 +254,5 @@ def check_severity(value: object) -> int:
 def _no_severity(got: str) -> errors.UserError:
   return errors.UserError(
     f"Severity must be an integer 1-5, got {got}. One severity serves a whole"
-    " batch: call once for each."
+    " batch: call once for each. Multiples of .25 are of edition='ccc' alone."
   )

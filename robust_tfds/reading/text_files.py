@@ -11,6 +11,7 @@ import functools
 import io
 import json
 import os
+import zlib
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
@@ -23,12 +24,13 @@ if TYPE_CHECKING:
 
 _T = TypeVar("_T")
 _SHOWN = 60  # characters of a value that a message repeats
+_GZIP = b"\x1f\x8b"
 _SIGNATURES = {
   b"\xff\xfe\x00\x00": "UTF-32 text",
   b"\x00\x00\xfe\xff": "UTF-32 text",
   b"\xff\xfe": "UTF-16 text",
   b"\xfe\xff": "UTF-16 text",
-  b"\x1f\x8b": "a gzip file",
+  _GZIP: "a gzip file",
   b"BZh": "a bzip2 file",
   b"\xfd7zXZ\x00": "an xz file",
   b"PK\x03\x04": "a zip file",
@@ -117,14 +119,38 @@ def decode(data: bytes, source: str) -> str:
 
 
 def text_file(
-  path: str | os.PathLike, *, limit: int = limits.TEXT_BYTES
+  path: str | os.PathLike,
+  *,
+  limit: int = limits.TEXT_BYTES,
+  packed: bool = False,
 ) -> str:
   """Read the text of a file in UTF-8.
 
+  Args:
+    path: of the file.
+    limit: in bytes, one of `limits`.
+    packed: whether it may be a gzip file.
+
   Raises:
-    UserError: see `file_bytes` and `decode`.
+    UserError: see `file_bytes` and `decode`; a gzip file is damaged.
   """
-  return decode(file_bytes(path, limit=limit), str(path))
+  data = file_bytes(path, limit=limit)
+  if packed and data.startswith(_GZIP):
+    data = _unpacked(data, limit, str(path))
+  return decode(data, str(path))
+
+
+def _unpacked(data: bytes, limit: int, source: str) -> bytes:
+  """Return the bytes of a gzip file, no more than the limit."""
+  unpacker = zlib.decompressobj(wbits=31)  # with gzip's header
+  try:
+    out = unpacker.decompress(data, limits.allowed(limit) + 1)
+  except zlib.error as e:
+    raise errors.UserError(f"{source}: a damaged gzip file: {e}.") from e
+  limits.check(len(out), limit, source, "bytes")
+  if not unpacker.eof:
+    raise errors.UserError(f"{source}: a gzip file that is truncated.")
+  return out
 
 
 def line_list(path: str | os.PathLike) -> list[str]:

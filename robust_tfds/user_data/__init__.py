@@ -14,6 +14,7 @@ them. All else is what the benchmarks use. What such a builder says of its set i
 its `OWN`, an `OwnSet` (`robust_tfds/building/own_set.py`).
 """
 
+import dataclasses
 import importlib
 import os
 from typing import Any
@@ -41,6 +42,7 @@ _OPTIONS = {
   "skip_errors": ("folder", "videos", "coco", "masks"),
   "classes": ("masks",),
   "ignore": ("masks",),
+  "target": ("tfds",),
 }
 NO_OPTIONS = Options()
 
@@ -74,7 +76,8 @@ def builder_class(
   """
   if isinstance(source, str) and natural_sets.is_natural(source):
     _check_options(source, options)
-    return _load("natural", source, options)
+    with_classes = dataclasses.replace(options, without_classes=False)
+    return _load("natural", source, with_classes)
   kind, place = _split(source) if isinstance(source, str) else ("tfds", source)
   _check_options(kind, options)
   made = _load(KINDS[kind], place, options)

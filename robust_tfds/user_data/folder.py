@@ -52,18 +52,27 @@ class Folder(own_set.OwnSet):
     video_files.EXTENSIONS,
   )
 
-  def __init__(self, root: epath.Path, name: str, where: str, labels: str = ""):
+  def __init__(
+    self,
+    root: epath.Path,
+    name: str,
+    where: str,
+    labels: str = "",
+    *,
+    without_classes: bool = False,
+  ):
     """List the folder, once.
 
     Args:
       labels: a table of `path` and `label`; empty: folders are classes.
+      without_classes: folders are no classes, and files may lie anywhere.
 
     Raises:
       UserError: fewer than two classes, a class without pictures, or entries
         that cannot be read or told apart; names the first.
     """
     what = f"{where}: the {self.noun}s"
-    inside = not labels
+    inside = not labels and not without_classes
     below, walk = files(root, what, self.extensions, inside=inside)
     kind, extensions = self.other
     if not below and extensions & set(walk.other_types):
@@ -75,7 +84,12 @@ class Folder(own_set.OwnSet):
       f"files that are no {self.noun}s left out": walk.other_types.total(),
       f"{self.noun}s beside the class folders left out": walk.beside,
     }
-    if labels:
+    if without_classes:
+      classes = [*own_set.WITHOUT_CLASSES]
+      class_of = dict.fromkeys(below, classes[0])
+      if not below:
+        raise errors.UserError(f"{where}: it holds no {self.noun}s.")
+    elif labels:
       class_of = self._labels(labels, below, root)
       classes = sorted({*class_of.values()})
       without = len(below) - len(class_of)
@@ -101,7 +115,13 @@ class Folder(own_set.OwnSet):
         f" {cls.noun}s for each class."
       )
     name = options.name or picture_folders.name_of(place)
-    own = cls(paths.resolved(root), name, where, options.labels)
+    own = cls(
+      paths.resolved(root),
+      name,
+      where,
+      options.labels,
+      without_classes=options.without_classes,
+    )
     own.drop_alpha = options.drop_alpha
     if options.skip_errors:
       own._files = own.without_broken(own._files)

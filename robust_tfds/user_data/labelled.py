@@ -28,7 +28,12 @@ class _Pictures(
 
   @classmethod
   def crop(cls, rule: str) -> str:
-    """Return the rule, under ImageNet-C's name if it is the same."""
+    """Return the rule, under ImageNet-C's name if it is the same.
+
+    Pictures as they are stored (`whole`) are corrupted in their own sizes (`none`).
+    """
+    if rule == "whole":
+      return "none"
     same = geometry.fit(rule, 512, 384) == geometry.fit(cls.GEOMETRY, 512, 384)
     return cls.GEOMETRY if same else rule
 

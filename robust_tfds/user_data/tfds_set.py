@@ -71,14 +71,23 @@ class TfdsSet(own_set.OwnSet):
     Raises:
       UserError: no picture with one class in an example.
     """
-    self.builder = builder
-    self.image, self.label = (
-      ("image", labels) if labels else _features(builder, where)
-    )
-    feature = builder.info.features[self.label]
-    several = isinstance(feature, tfds.features.Sequence)
-    names = (feature.feature if several else feature).names
-    if len(names) < 2:
+    self.builder, self.target = builder, options.target
+    self.without_classes = options.without_classes
+    if self.without_classes:
+      self.image, self.label = _picture(builder, where), ""
+      names, several = list(own_set.WITHOUT_CLASSES), False
+      if self.target and self.target not in builder.info.features:
+        raise errors.unknown_error(
+          f"feature of {where}", self.target, builder.info.features
+        )
+    else:
+      self.image, self.label = (
+        ("image", labels) if labels else _features(builder, where)
+      )
+      feature = builder.info.features[self.label]
+      several = isinstance(feature, tfds.features.Sequence)
+      names = (feature.feature if several else feature).names
+    if len(names) < 2 and not self.without_classes:
       raise errors.UserError(
         f"{where}: {self.label} has {len(names)} classes, expected two or more."
       )
@@ -124,9 +133,13 @@ class TfdsSet(own_set.OwnSet):
       prefix="robust_tfds_", suffix=".pictures"
     )  # noqa: SIM115
     places, labels, named, without = [], [], [], 0
+    targets: list[Any] = []
     for example in self._examples():
       data = example.pop(self.image)
-      known = np.atleast_1d(example.pop(self.label)).tolist()
+      if self.target:
+        targets.append(example[self.target])
+      label = example.pop(self.label) if self.label else 0
+      known = np.atleast_1d(label).tolist()
       if not known:
         without += 1
         continue
@@ -137,6 +150,7 @@ class TfdsSet(own_set.OwnSet):
     ids = ids_of(named, self.split)
     if self.several:
       self.labels = dict(zip(ids, labels, strict=True))
+    self.targets = dict(zip(ids, targets))
     self.notes = [
       *self.notes,
       *own_set.counted({"pictures without a label left out": without}),
@@ -182,7 +196,8 @@ class TfdsSet(own_set.OwnSet):
     """Yield stored pictures, labels and what may name them, in the set's order."""
     features = dict(self.builder.info.features.items())
     names = [n for n in IDS if isinstance(features.get(n), tfds.features.Text)]
-    needed = (self.image, self.label, *names)
+    others = filter(None, (self.label, self.target))
+    needed = tuple(dict.fromkeys((self.image, *others, *names)))
     chosen: Any = file_formats.skipping([self.image])
     if not file_formats.is_array_record(self.builder):
       needs = dict.fromkeys(needed, True)
@@ -316,6 +331,23 @@ def _class(place: str) -> Any:
       f"class of a TFDS builder in {module}", name, builders
     )
   return builders[name]
+
+
+def _picture(builder: Any, where: str) -> str:
+  """Return the feature of the picture, whatever else an example holds."""
+  features = dict(builder.info.features.items())
+  keys = builder.info.supervised_keys or ()
+  for name in (*keys[:1], "image", *features):
+    picture = features.get(str(name))
+    if (
+      isinstance(picture, tfds.features.Image)
+      and np.dtype(picture.np_dtype) == np.uint8
+    ):
+      return str(name)
+  raise errors.UserError(
+    f"{where}: expected a picture (Image of uint8) in each example; it has"
+    f" {', '.join(features)}."
+  )
 
 
 def _features(builder: Any, where: str) -> tuple[str, str]:

@@ -178,7 +178,8 @@ class NamesTest(parameterized.TestCase):
   def test_published_codecs(self):
     codecs = {n: datasets.published_codec(n) for n in datasets.names()}
     jpeg = {n for n, c in codecs.items() if c == "jpeg85"}
-    self.assertEqual(jpeg, {"imagenet_c", "imagenet64_c", "tiny_imagenet_c"})
+    names = "imagenet_c imagenet_c_bar imagenet64_c tiny_imagenet_c"
+    self.assertEqual(jpeg, {*names.split()})
     self.assertEqual(codecs["imagenet_p"], "h264")
     self.assertEqual(codecs["digits_c"], "")
     self.assertEqual(datasets.published_codec("somebodys_c"), "")

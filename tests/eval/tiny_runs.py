@@ -27,7 +27,7 @@ from tests.eval import tiny_config
 # `whole` is classification of all digits there are.
 NAMES = (
   *("classification", "whole", "sequences", "frames", "frame_detection"),
-  *("detection", "video"),
+  *("detection", "segmentation", "video"),
 )
 
 
@@ -161,6 +161,19 @@ def _detection() -> ml_collections.ConfigDict:
   return _brightest(made)
 
 
+def _segmentation() -> ml_collections.ConfigDict:
+  from configs import quickstart_segmentation
+
+  made = quickstart_segmentation.get_config().unlock()
+  made.batch_size = 8
+  made.data.corruptions = "gaussian_noise,brightness"
+  made.data.update(severities=(1, 3), limit=20)
+  made.model.name = "tests.eval.tasks.brightest_model:build_segmenter"
+  made.model.label = "brightest"
+  del made.model["train"]
+  return made.lock()
+
+
 def _video() -> ml_collections.ConfigDict:
   from configs import quickstart_video
 
@@ -179,6 +192,7 @@ _CONFIGS = {
   "frames": _frames,
   "frame_detection": _frame_detection,
   "detection": _detection,
+  "segmentation": _segmentation,
   "video": _video,
 }
 

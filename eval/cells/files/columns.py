@@ -54,7 +54,13 @@ _CLASSIFIED = {
   "nll": Column(REAL),
   "brier": Column(REAL),
 }
-_PICTURES = {**_CLASSIFIED, "labels": Column(WHOLE, 2, of_examples=True)}
+_PICTURES = {
+  **_CLASSIFIED,
+  "labels": Column(WHOLE, 2, of_examples=True),
+  # Of models that adapt: the place in the stream, the backward passes.
+  "position": Column(WHOLE),
+  "backward": Column(REAL),
+}
 _FRAMES = {
   **_PICTURES,
   "reviewed": Column(TRUTH, of_examples=True),
@@ -108,6 +114,7 @@ _RANGES = {
   "t5d": (0, 15),
   "zipf": (0, np.inf),
   "linf": (0, 1),
+  "backward": (0, np.inf),
   "value": (-1, 1),  # -1: not defined
 }
 

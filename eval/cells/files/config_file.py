@@ -29,7 +29,9 @@ _RESUMABLE = (
   "data.left_out",  # its cells are made later, or not shown
   "data.manual_dir",
   "data.own",
+  "keep_outputs",
   "reports",
+  "targets",  # their content is in the fingerprint
 )
 
 

@@ -57,8 +57,15 @@ def boards(scored: Sequence[Scored], reference: str = "") -> list[Board]:
 
 def _comparable(model: Scored) -> str:
   """Return a text that is equal for models that can be on one board."""
-  facts = [model.facts.task, model.entry.comparable, model.baseline]
+  adapted = _protocol(model)
+  facts = [model.facts.task, model.entry.comparable, model.baseline, adapted]
   return json.dumps(facts, sort_keys=True)
+
+
+def _protocol(model: Scored) -> dict[str, Any]:
+  """Return how batches came to a model that adapts; {} of others."""
+  facts = model.entry.model_facts.get("adaptation")
+  return cell_facts.adaptation_protocol(facts)
 
 
 def _position(scored: Sequence[Scored], model: Scored) -> tuple[int, ...]:
@@ -91,7 +98,7 @@ def _facts(model: Scored) -> dict[str, Any]:
     for k, v in model.entry.data.items()
     if k not in ("decoders", cell_facts.OWN)
   }
-  return {**data, **normalised}
+  return {**data, **normalised, **_protocol(model)}
 
 
 def _board(
@@ -110,8 +117,11 @@ def _board(
     _entry(one.entry, label, metric, names) for one, label in zip(group, labels)
   ]
   draws = {e.key: one.draws for e, one in zip(entries, group)}
+  of_papers = printed.entries(first.entry.data, first.baseline, names)
+  if first.side.task.whole_outputs or _protocol(first):
+    of_papers = []  # papers' boards have no metric of one's own, and do not adapt
   entries = _ranked(
-    [*entries, *printed.entries(first.entry.data, first.baseline, names)],
+    [*entries, *of_papers],
     draws,
     ranking,
   )

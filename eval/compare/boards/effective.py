@@ -98,6 +98,12 @@ AXES: Mapping[str, Axes] = {
     "means from printed FR times AlexNet's rates",
   ),
   "detection": Axes(("p", "mpc"), _as_they_are, "P: clean AP", "mPC: mean AP"),
+  "segmentation": Axes(
+    ("clean_miou", "mean_miou"),
+    _as_they_are,
+    "clean mIoU",
+    "mean mIoU under corruption",
+  ),
   "frame_detection": Axes(
     ("map_orig", "map_pmk"),
     _as_they_are,
@@ -192,6 +198,8 @@ def add(board: Board, draws: Draws | None = None, name: str = "") -> Board:
     draws: key of an entry -> its numbers' draws, for intervals.
     name: name of the reference; empty: the first of `REFERENCES` with a line.
   """
+  if board.task not in AXES:  # nobody says what its two numbers would be
+    return board
   try:
     listed = numbers(board, reference(board, name), draws)
   except errors.UserError as e:

@@ -37,7 +37,9 @@ _TASK_TOPICS = (
   "subtypes",
   "frame_detection",
   "effective_robustness",
+  "own",
 )
+_TOPIC_OF: Mapping[str, str] = {"own_videos": "own"}  # tasks without their own
 # Prefix of a number that is a mean of another over conditions.
 _MEAN = "mean_"
 _OVERLAPS: Mapping[str, str] = {
@@ -100,7 +102,8 @@ def find(task: str, name: str) -> tuple[Topic, Metric] | None:
   if family.startswith(HELD_OUT):
     whole = find(task, name.replace(HELD_OUT, "", 1))
     return whole and (whole[0], whole[1].held_out)
-  own = [topic for topic in topics() if topic.task in (task, "")]
+  of_task = _TOPIC_OF.get(task, task)
+  own = [topic for topic in topics() if topic.task in (of_task, "")]
   # Clean cells of other tasks are scored like those of classification.
   for topic in (*own, topics()[0]):
     for defined in topic.metrics:
@@ -141,7 +144,8 @@ def printed_heading(name: str) -> str:
 
 def topic_of(task: str) -> Topic | None:
   """Return a task's own topic."""
-  return next((topic for topic in topics() if topic.task == task), None)
+  of_task = _TOPIC_OF.get(task, task)
+  return next((topic for topic in topics() if topic.task == of_task), None)
 
 
 def title_of(task: str) -> str:

@@ -37,6 +37,7 @@ class Metric:
     formula: formula as plain text.
     percent: whether it is a fraction that is shown in percent.
     unit: unit of a number that is no fraction.
+    any_size: whether numbers may be of any size: texts show significant digits.
     source: paper and section.
     normalises: name of the plain number that a baseline normalises here.
     title: longer heading of its words; the heading if empty.
@@ -52,6 +53,7 @@ class Metric:
   formula: str = ""
   percent: bool = True
   unit: str = ""
+  any_size: bool = False
   source: str = ""
   normalises: str = ""
   title: str = ""

@@ -108,7 +108,7 @@ def _board(context: Context) -> Board:
     differs={},
     baseline=context.baseline if facts.normalised else "",
     ranked_by=next(ranked, ""),
-    conditions=context.family.conditions(),
+    conditions=context.family.known_conditions,
     entries=entries,
   )
 

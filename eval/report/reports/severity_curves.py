@@ -42,13 +42,14 @@ class SeverityCurves(base.Chart):
       return None
     rows = [r for r in context.rows if r.metric == self.metric]
     top = self.top or 100 * max((r.hi or 0.0 for r in rows), default=0.0)
+    percent = context.facts.metric(self.metric).percent
     columns = min(self.columns, len(names))
     frame = Frame(
       max(2.1 * columns + 0.5, 4.5),
       2.1 * -(-len(names) // columns) + 0.8,
       columns,
       y=self.words,
-      y_ends=(0, top),
+      y_ends=(0, top) if percent else None,
       x_ticks=lines.SEVERITIES,
       title=context.title,
       legend=ABOVE,
@@ -59,6 +60,7 @@ class SeverityCurves(base.Chart):
     own = context.family.row(name).set == "own"
     kind = "" if name in context.common else ", own" if own else ", extra"
     curves = []
+    factor = 100 if context.facts.metric(self.metric).percent else 1
     for i, model in enumerate(context.models):
       rows = [
         r
@@ -67,6 +69,7 @@ class SeverityCurves(base.Chart):
       ]
       rows.sort(key=lambda r: r.severity or 0)
       x = [r.severity or 0 for r in rows]
-      curves.append(lines.Line(model, x, list(map(style.scaled, rows)), i))
+      values = [style.scaled(row, factor) for row in rows]
+      curves.append(lines.Line(model, x, values, i))
     title = f"{definitions.words(name)}\n{context.group(name)}{kind}"
     return lines.Panel(curves, title=title)

@@ -75,8 +75,11 @@ class CellMaker:
       if self._host.index == 0:
         parts.remove()  # of a run that was killed before it did
       return
+    adapts = self._setup.adapts
+    if self._host.index == 0 and any(adapts(cell) for cell in missing):
+      parts.remove()  # a state begins with its stream
     lacking = self._lacking(parts, missing, source)
-    self._expected.update(cell.condition for cell in missing)
+    self.expect(missing)
     rest = dict.fromkeys(missing)
     self._read = parts, source
 
@@ -104,6 +107,14 @@ class CellMaker:
     if self._host.count > 1:
       self._assembler.wait()
       hosts.barrier(self._host, f"assembled {missing[0].place}")
+
+  def expect(self, cells: Sequence[Cell]) -> None:
+    """Say which cells `finish` will get, for the lines of conditions."""
+    self._expected.update(cell.condition for cell in cells)
+
+  def wait(self) -> None:
+    """Wait until all whole cells are on the disk."""
+    self._assembler.wait()
 
   def kept_share(self, cell: Cell) -> float:
     """Return the part of a missing cell that a stopped run keeps."""
@@ -133,18 +144,29 @@ class CellMaker:
     """Write cells from parts."""
     began = time.perf_counter()
     for cell, rows in parts.cells(cells):
-      start = time.perf_counter()
-      _check_whole(cell, rows, source)
-      split = self._split(cell.condition, source.split)
-      columns = self._workdir.write_cell(cell, rows, split)
-      self._stages.add("write", time.perf_counter() - start)
-      lines = self._lines.setdefault(cell.condition, [])
-      lines.append(self._finish(cell, columns))
-      if len(lines) == self._expected[cell.condition]:
-        line = f"{cell.condition.config}: {', '.join(lines)}"
-        now = time.perf_counter()
-        self._progress.cells(len(lines), line, now - began)
-        began = now
+      began = self.finish(cell, rows, source, began)
+
+  def finish(
+    self,
+    cell: Cell,
+    rows: predictions.Columns,
+    source: inputs.Source,
+    began: float,
+  ) -> float:
+    """Write a whole cell; return when the work on the next one began."""
+    start = time.perf_counter()
+    _check_whole(cell, rows, source)
+    split = self._split(cell.condition, source.split)
+    columns = self._workdir.write_cell(cell, rows, split)
+    self._stages.add("write", time.perf_counter() - start)
+    lines = self._lines.setdefault(cell.condition, [])
+    lines.append(self._finish(cell, columns))
+    if len(lines) < self._expected[cell.condition]:
+      return began
+    line = f"{cell.condition.config}: {', '.join(lines)}"
+    now = time.perf_counter()
+    self._progress.cells(len(lines), line, now - began)
+    return now
 
   def _split(self, condition: conditions.Condition, split: str) -> str:
     """Return the name of a cell's examples, see `note.Split`.

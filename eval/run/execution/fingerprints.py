@@ -12,7 +12,7 @@ from eval.cells.workdir import Workdir
 from eval.pipeline import inputs
 from eval.run.data import Data
 from eval.run.execution.contents import Contents
-from eval.run.model import training_data
+from eval.run.model import adapted, training_data
 from eval.run.model.load import LoadedModel
 from eval.run.plan import Plan
 from robust_tfds import errors, own_corruptions, reading
@@ -91,7 +91,7 @@ def _data_facts(plan: Plan, source: inputs.Source, content: str) -> DataFacts:
 
 def _model_facts(plan: Plan, label: str, model: LoadedModel) -> ModelFacts:
   own, entry = model.own, plan.models[label]
-  outputs = model.outputs
+  outputs, head = model.outputs, plan.definitions[label].head
   return ModelFacts(
     name=entry.name if label not in plan.objects else "",
     weights=model.weights,
@@ -107,6 +107,12 @@ def _model_facts(plan: Plan, label: str, model: LoadedModel) -> ModelFacts:
     corruptions_seen=training_data.corruptions_seen(entry),
     severities_seen=training_data.severities_seen(entry),
     outputs=model.kind.name if model.kind.notes else None,
+    adaptation=(
+      adapted.facts(entry.adapt, model.adapting)
+      if entry.adapt and model.adapting
+      else None
+    ),
+    prompts=head.facts if head else None,
   )
 
 

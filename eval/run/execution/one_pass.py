@@ -38,7 +38,16 @@ from jax.sharding import Mesh
 from eval.cells.cell import Cell
 from eval.cells.files import packed, predictions
 from eval.cells.files import parts as parts_lib
-from eval.pipeline import blocks, inputs, on_host, packing, worker
+from eval.pipeline import (
+  adapting,
+  blocks,
+  inputs,
+  mixed,
+  on_host,
+  packing,
+  whole_outputs,
+  worker,
+)
 from eval.run.execution import timing
 from eval.run.execution.progress import Progress
 from eval.run.model.load import LoadedModel
@@ -81,6 +90,10 @@ class Setup:
   block_nbytes: int
   shown_ids: Collection[str] = ()
   note: Callable[[Condition, str, np.ndarray], None] | None = None
+
+  def adapts(self, cell: Cell) -> bool:
+    """Return whether a cell's model adapts."""
+    return self.loaded[cell.model].adapting is not None
 
   @contextlib.contextmanager
   def explained(self, cell: Cell, batch: inputs.Batch) -> Iterator[None]:
@@ -154,6 +167,8 @@ class Pass:
       self._by_condition.setdefault(cell.condition, []).append(cell)
     specs = {c.model: self._loaded[c.model].spec for c in cells}
     self._show = self._task.show(self._mesh, specs)
+    if isinstance(source, mixed.MixedSource):
+      self._show = mixed.MixedShow(self._show, source.conditions, self._mesh)
     self._reader = self._task.reader(source, list(self._by_condition), specs)
     self._free = threading.Semaphore(IN_FLIGHT * len(specs))
     self._shapes: set[tuple[int, ...]] = set()
@@ -203,13 +218,14 @@ class Pass:
   def _blocks(self, fetcher: worker.Worker) -> blocks.Blocks:
     size, nbytes = self._source.batch_size, self._setup.block_nbytes
     rows = max(nbytes // self._reader.usual_nbytes, 1)
+    adapts = any(c.adapting for c in self._loaded.values())
     return blocks.Blocks(
       self._reader,
       [block for block, _ in self._lacking],
       batch_size=size,
       block_rows=-(-rows // size) * size,
       block_nbytes=nbytes,
-      equal_steps=not self._alone,
+      equal_steps=adapts or not self._alone,
       check=fetcher.check,
     )
 
@@ -343,6 +359,8 @@ class Pass:
       self._wait_for_room(fetch.fetcher)
       begin = time.perf_counter()
       model = self._loaded[cell.model]
+      if model.adapting:
+        model.adapting.enter(condition)
       with self._setup.explained(cell, batch):
         if seen is None or self._task.per_model:
           seen = self._show.see(placed.placed, condition, model.spec)
@@ -377,7 +395,8 @@ class Pass:
             return
           model = self._loaded[cell.model]
           images, sizes = self._show.see(shapes, condition, model.spec)
-          model.predictor(images, labels, reduce, sizes)
+          if not model.adapting:
+            model.predictor(images, labels, reduce, sizes)
 
   def _count(self, images: jax.Array) -> int:
     """Return the number of images of this host in a batch."""
@@ -461,7 +480,12 @@ class _Fetch:
     self,
     cell: Cell,
     placed: _PlacedBatch,
-    outputs: packing.Outputs | on_host.Outputs,
+    outputs: (
+      packing.Outputs
+      | on_host.Outputs
+      | adapting.Outputs
+      | whole_outputs.Outputs
+    ),
   ) -> None:
     """Wait for the outputs of a batch and keep what the task says."""
     step, batch = placed.step, placed.batch
@@ -469,11 +493,21 @@ class _Fetch:
       fetched = outputs.fetch()
     self._stages.count_fetched()
     self._free.release()
-    _check_finite(cell, batch, fetched.pop("finite"))
+    size = len(batch.mask)
+    first = step.block[0] + step.number * size
+    number = first // size + 1 if "backward" in fetched else 0
+    if not self._task.whole_outputs:
+      _check_finite(cell, batch, fetched.pop("finite"), number)
     ids = [i for i, valid in zip(batch.example_id, batch.mask) if valid]
     kind = self._setup.loaded[cell.model].kind
     kind.check(f"{cell.model}, {cell.condition.config}", ids, fetched)
     columns = self._task.columns(batch, fetched, cell.condition)
+    if number:
+      columns["position"] = np.arange(first, first + len(ids), dtype=np.int32)
+      columns["backward"] = fetched["backward"][: len(ids)]
+    if batch.examples and mixed.COLUMN in batch.examples[0]:
+      numbers = [row[mixed.COLUMN] for row in batch.examples]
+      columns[mixed.COLUMN] = np.array(numbers, np.int32)
     with self._adding:
       if step.number not in self._examples:
         self._examples[step.number] = self._task.example_columns(batch)
@@ -555,8 +589,18 @@ class _Fetch:
         self._write_part(*self._waiting.popleft())
 
 
-def _check_finite(cell: Cell, batch: inputs.Batch, finite: np.ndarray) -> None:
+def _check_finite(
+  cell: Cell, batch: inputs.Batch, finite: np.ndarray, number: int
+) -> None:
+  """Refuse answers that are no numbers; `number`: of an adapting model's batch."""
   bad = [i for i, ok in zip(batch.example_id, finite | ~batch.mask) if not ok]
+  if bad and number:
+    raise errors.UserError(
+      f"{cell.model}: after batch {number} of {cell.condition.config} (from"
+      f" {batch.example_id[0]!r} on) its logits or weights are NaN or infinite."
+      " Finished cells are kept. Lower the learning rate"
+      " (adapt.hyperparameters.optimizer), or take larger batches."
+    )
   if bad:
     raise errors.UserError(
       f"{cell.model} gave NaN or infinite logits on {len(bad)} examples of"

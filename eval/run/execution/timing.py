@@ -5,7 +5,12 @@ import statistics
 import threading
 import time
 from collections.abc import Mapping
+from typing import Any
 
+from robust_tfds import durations
+
+_MUCH = 0.2  # of the time: who waits so long for pictures is told
+_LONG_S = 60.0  # runs that take less are left alone
 # Stages of which every entry counts; of the others the median of their samples.
 _SUMS = ("prepare", "compile", "read", "waited", "write", "score", "wall")
 
@@ -96,3 +101,41 @@ class Stages:
       out["idle_share"] = self._idle_s / (self._ready_at - self._busy_from)
     out["reads"] = {name: n / total for name, (n, total) in decoded.items()}
     return out
+
+
+def lines(took: Mapping[str, Any], devices: str, cores: int) -> list[str]:
+  """Return where a run's time went, in words; nothing if it computed nothing.
+
+  Args:
+    took: of `Stages.summary`.
+    devices: what computed, `1 × H200`.
+    cores: how many read.
+
+  Returns:
+    A line, and one more if the devices waited for pictures for over a fifth of
+    at least a minute.
+  """
+  wall = took.get("wall_s", 0.0)
+  if not wall:
+    return []
+  waited, compiled = took.get("waited_s", 0.0), took.get("compile_s", 0.0)
+  # Not measured within the first block: all that was waited for counts.
+  idle = took.get("idle_share", waited / wall)
+  parts = {
+    "looking for the data": took.get("prepare_s", 0.0),
+    "compiling": compiled,
+    "waiting for pictures": waited,
+  }
+  spent = [f"{durations.text(s)} {what}" for what, s in parts.items() if s >= 1]
+  computed = durations.text(wall - waited - compiled)
+  spent.append(f"{computed} on {devices}, {1 - idle:.0%} busy")
+  total = durations.text(wall + took.get("prepare_s", 0.0))
+  out = [f"took {total}: {', '.join(spent)}"]
+  if idle > _MUCH and wall >= _LONG_S:
+    out.append(
+      f"{devices} waited {idle:.0%} of the time for pictures, which"
+      f" {cores} core{'s' * (cores > 1)} read: more cores, a set that is prepared"
+      " (robust-tfds build, data_dir), or more models and conditions in one run,"
+      " which share what is read, make it faster."
+    )
+  return out

@@ -11,7 +11,10 @@ from eval.run import spec as spec_lib
 from eval.run.model import timm_networks, training_data
 from eval.tasks import base
 from models.convert import known, match, preprocessing, sources
+from models.convert.sidecar import network
 from models.model import Model, NetworkModel
+from models.zero_shot import texts as texts_lib
+from models.zero_shot import tower
 from robust_tfds import errors, missing
 
 OfFunction = Callable[..., Model]
@@ -39,13 +42,16 @@ class Definition:
   Attributes:
     model: with the spec that the run prepares its pictures by: its own, then
       what the checkpoint's source says, then what the config says.
-    checkpoint: its weights from a file; None where it has none.
+    checkpoint: its weights from a file; None where it has none. Of a model with
+      prompts the classes' embeddings in it are zeros.
     notes: what a run prints of it: its route, and who said its preprocessing.
+    head: what makes the embeddings of a model with prompts.
   """
 
   model: Model
   checkpoint: match.Loaded | None = None
   notes: tuple[str, ...] = ()
+  head: texts_lib.Head | None = None
 
 
 def define(
@@ -56,6 +62,7 @@ def define(
   lacks: list[missing.Lack] | None = None,
   *,
   fetch: bool = True,
+  texts: Mapping[str, texts_lib.Texts] | None = None,
 ) -> dict[str, Definition]:
   """Return label -> definition.
 
@@ -66,6 +73,7 @@ def define(
     of_function: makes a model of a plain function; None: it is refused.
     lacks: gets the checkpoints that are not there; None: they are refused.
     fetch: download checkpoints; else their models go without.
+    texts: label -> the texts of the classes, of models with prompts.
 
   Raises:
     UserError: an unknown name or dtype, a model of another kind, settings that
@@ -74,7 +82,14 @@ def define(
   """
   return {
     label: _define(
-      label, entry, objects.get(label), kind, of_function, lacks, fetch
+      label,
+      entry,
+      objects.get(label),
+      kind,
+      of_function,
+      lacks,
+      fetch,
+      (texts or {}).get(label),
     )
     for label, entry in entries.items()
   }
@@ -88,16 +103,27 @@ def _define(
   of_function: OfFunction | None,
   lacks: list[missing.Lack] | None,
   fetch: bool,
+  texts: texts_lib.Texts | None,
 ) -> Definition:
   _check_sides(label, entry, kind)
   stated = entry
   entry = entry if model_object else training_data.as_trained(entry)
   of_timm = functools.partial(_timm_network, label, entry, lacks, fetch)
+  if texts:
+    tower.check(entry.name)
+    entry = entry.model_copy(update={"num_classes": len(texts.names)})
   model = _model(label, entry, model_object, kind, of_function, of_timm)
+  if texts and model_object:  # of others the name says it
+    if model_object.variables is not None:
+      raise errors.UserError(
+        f"Model {label}: prompts are read by the text tower in a checkpoint: set"
+        " checkpoint= in place of variables=."
+      )
+    model = model.with_fields({"num_classes": len(texts.names)})
   notes = [model.route] if model.route else []
   if entry.name != stated.name:
     notes.append(f"{entry.name}: as {entry.checkpoint} was trained")
-  checkpoint = None
+  checkpoint = head = None
   if entry.name.startswith(timm_networks.START):
     pass  # it has its weights
   elif entry.checkpoint and not fetch and sources.is_fetched(entry.checkpoint):
@@ -107,14 +133,16 @@ def _define(
     )
   elif entry.checkpoint:
     with missing.collected(lacks):
-      checkpoint = _checkpoint(label, entry, model)
+      checkpoint, head = _checkpoint(label, entry, model, texts)
   if checkpoint:
     if checkpoint.declared.fields and _is_as_published(model):
       model = model.with_fields(checkpoint.declared.fields)
       notes.append(_words(checkpoint))
     notes += checkpoint.notes
+  said = head or texts
+  notes += said.notes if said else ()
   model = _set_fields(label, entry, model)
-  return Definition(model, checkpoint, tuple(notes))
+  return Definition(model, checkpoint, tuple(notes), head)
 
 
 def _set_fields(label: str, entry: spec_lib.Model, model: Model) -> Model:
@@ -200,28 +228,50 @@ def _num_classes(label: str, entry: spec_lib.Model) -> int | None:
 
 
 def _checkpoint(
-  label: str, entry: spec_lib.Model, model: Model
-) -> match.Loaded:
-  """Return the weights of a model of the catalogue.
+  label: str,
+  entry: spec_lib.Model,
+  model: Model,
+  texts: texts_lib.Texts | None,
+) -> tuple[match.Loaded, texts_lib.Head | None]:
+  """Return the weights of a model of the catalogue, and what embeds its texts.
 
   Raises:
     UserError: see `define`.
   """
   assert entry.checkpoint  # who calls this asked
   try:
+    located = sources.locate(entry.checkpoint)
+    head = texts_lib.head(entry.name, located, texts) if texts else None
     loaded = match.load(
       entry.name,
-      entry.checkpoint,
+      located,
       num_classes=model.spec.num_classes,
       input_px=_side(model, entry.spec),
       weights=entry.spec.get("weights") or "",
+      head={"text": head.placeholder} if head else None,
     )
   except FileNotFoundError as e:
     raise missing_weights_error(label, entry, str(e)) from e
   stated = set(entry.spec) & {"weights", *preprocessing.FIELDS}
   if loaded.declared.doubt and not stated and _is_as_published(model):
-    raise errors.UserError(f"Model {label}: {loaded.declared.doubt}")
-  return loaded
+    said = located.declared()
+    other = network.differs(loaded.model, said.network)
+    if not head or other or said.fields or said.doubt:
+      raise errors.UserError(f"Model {label}: {loaded.declared.doubt}")
+    loaded = dataclasses.replace(
+      loaded, notes=(*loaded.notes, _activation(loaded))
+    )
+  return loaded, head
+
+
+def _activation(loaded: match.Loaded) -> str:
+  """Return which activation a CLIP model takes on its name's word alone."""
+  quick = loaded.model.variant.options["quick"]
+  return (
+    f"{'QuickGELU' if quick else 'GELU'}, as {loaded.model.name} says; nothing in or"
+    " beside the checkpoint does. OpenAI's weights (and OpenCLIP's -quickgelu) are"
+    " of clip_..., OpenCLIP's others of openclip_...: the wrong one costs points"
+  )
 
 
 def missing_weights_error(

@@ -1,5 +1,6 @@
 """Plain functions as models: the pictures they get, and the number of their classes."""
 
+import dataclasses
 import inspect
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -35,6 +36,7 @@ def model(
   counts: Sequence[int],
   *,
   is_asked: bool,
+  whole: bool = False,
   side_px: int | None = None,
   classes: Any = None,
   label: str = "",
@@ -45,6 +47,8 @@ def model(
     function: as `models.adapters.on_host` takes it.
     counts: of classes that the data set's models may have, the set's own first.
     is_asked: whether a classifier of pictures is asked which of them it has.
+    whole: its answers go to a metric of one's own: it is not asked, and shown
+      pictures as they are stored where `side_px` is None.
     side_px: of the square pictures that it is shown; None: 224.
     classes: what its outputs stand for, as a config says; None: the set's classes.
     label: its name; empty: the function's.
@@ -58,6 +62,14 @@ def model(
     raise errors.UserError(
       f"size={side_px}: a {_OWN_SIZES[kind]} is shown pictures of their own sizes."
       " Leave it out."
+    )
+  if whole:
+    spec = _spec(kind, counts[0], side_px or _SIDE_PX)
+    if isinstance(spec, Spec):
+      resize = spec.resize if side_px else "whole"
+      spec = dataclasses.replace(spec, outputs="any", resize=resize)
+    return adapters.get("on_host")(
+      function, spec, name=label or _name(function)
     )
   side_px = side_px or _SIDE_PX
   of_pictures = kind == "classification"

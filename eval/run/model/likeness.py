@@ -33,7 +33,10 @@ def difference(
   if "logits" in before:
     return _logit_difference(before["logits"], now["logits"], tolerance)
   if "valid" not in before:
-    return _class_difference(before["classes"], now["classes"])
+    if before.keys() == {"classes"}:
+      return _class_difference(before["classes"], now["classes"])
+    differ = (_array_difference(before[k], now[k], tolerance) for k in before)
+    return next(filter(None, differ), "")
   pictures = zip(_pictures(before), _pictures(now))
   for number, (first, second) in enumerate(pictures, 1):
     words = _detection_difference(first, second, tolerance)
@@ -57,6 +60,22 @@ def _logit_difference(
     return ""
   share = f", {distance / scale:.2g} of their range" if scale else ""
   return f"its logits differ by up to {distance:.3g}{share}"
+
+
+def _array_difference(
+  before: np.ndarray, now: np.ndarray, tolerance: float
+) -> str:
+  """Return how arrays of any kind differ; NaN is like NaN."""
+  rows = min(len(before), len(now))
+  before, now = before[:rows], now[:rows]
+  if before.dtype.kind == "U" or before.shape != now.shape:
+    return (
+      "" if np.array_equal(before, now) else "it gave other texts or shapes"
+    )
+  nan = np.isnan(before.astype(np.float64)) & np.isnan(now.astype(np.float64))
+  one, two = (np.where(nan, 0, x).reshape(rows, -1) for x in (before, now))
+  words = _logit_difference(one, two, tolerance)
+  return words.replace("logits", "answers")
 
 
 def _class_difference(before: np.ndarray, now: np.ndarray) -> str:

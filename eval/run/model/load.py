@@ -11,14 +11,25 @@ from jax.sharding import Mesh
 
 from eval.cells.workdir import Workdir
 from eval.pipeline import (
+  adapting as adapting_lib,
+)
+from eval.pipeline import (
   inputs,
   on_host,
   predict,
   probabilities,
   relabel,
+  whole_outputs,
 )
 from eval.run import data as data_lib
-from eval.run.model import output_classes, own_models, probe, train_mode
+from eval.run.execution import progress
+from eval.run.model import (
+  adapted,
+  output_classes,
+  own_models,
+  probe,
+  train_mode,
+)
 from eval.run.plan import Plan, check_classes
 from models import weights_file
 from models.last_layer import LastLayer
@@ -27,6 +38,15 @@ from models.own import source as own_source
 from robust_tfds import errors, hosts
 
 _SIDE_PX = 224  # where neither the set nor the model has one size
+
+
+Predictor = (
+  predict.Predictor
+  | on_host.HostPredictor
+  | relabel.Predictor
+  | whole_outputs.Predictor
+  | adapting_lib.AdaptingPredictor
+)
 
 
 @dataclasses.dataclass
@@ -42,9 +62,10 @@ class LoadedModel:
     outputs: what its outputs stand for; None: the classes, in their order.
     kind: whether its outputs are logits.
     notes: what a run prints of its answers to the probe.
+    adapting: the predictor with its states, of a model that adapts.
   """
 
-  predictor: predict.Predictor | on_host.HostPredictor | relabel.Predictor
+  predictor: Predictor
   spec: Any
   weights: str
   dtype: str
@@ -52,6 +73,7 @@ class LoadedModel:
   outputs: output_classes.OutputClasses | None = None
   kind: probabilities.OutputKind = probabilities.OutputKind()
   notes: Sequence[str] = ()
+  adapting: adapting_lib.AdaptingPredictor | None = None
 
 
 def load(
@@ -72,14 +94,20 @@ def load(
   entry, model = plan.models[label], plan.model(label)
   check_classes(plan, label, model.spec, clean.builder)
   variables = variables_of(plan, label, clean, workdir, host)
-  weights = weights_file.sha256(variables)
+  head = plan.definitions[label].head
+  # Embeddings follow from the text tower, and differ a little between devices.
+  read = {**variables, "text": head.tower.variables} if head else variables
+  weights = weights_file.sha256(read)
   outputs = plan.outputs.get(label)
   own: own_models.OwnModel | None = None
   answers: Mapping[str, np.ndarray] = {}
   notes: list[str] = []
   if plan.own(label):
     pictures = probe.batch(model, clean, _side_px(plan, model))
-    answers, random = probe.answers(label, model, variables, pictures)
+    asked: Any = (
+      whole_outputs.Whole(model) if plan.task.whole_outputs else model
+    )
+    answers, random = probe.answers(label, asked, variables, pictures)
     if random and not entry.allow_random:
       raise errors.UserError(_random(label, model))
     own = own_models.OwnModel(
@@ -93,10 +121,22 @@ def load(
       if outputs:
         answers = jax.device_get(outputs.relabelling(answers))
       notes = box_forms.check(label, answers, clean, names)
+  if plan.task.whole_outputs:
+    return LoadedModel(
+      whole_outputs.Predictor(label, model, variables),
+      model.spec,
+      weights,
+      entry.dtype or "float32",
+      own,
+      notes=notes,
+    )
   stated = getattr(model.spec, "outputs", "auto")  # detectors have none
   kind = probabilities.kind_of(label, stated, answers.get("logits"))
-  predictor: predict.Predictor | on_host.HostPredictor | relabel.Predictor
-  predictor = on_host.predictor(model, variables, mesh)
+  predictor: Any = None
+  adapter = adapted.predictor(
+    plan, label, kind, variables, clean, workdir, mesh
+  )
+  predictor = adapter or on_host.predictor(model, variables, mesh)
   if kind.name != probabilities.LOGITS:
     predictor = relabel.Predictor(predictor, kind.reducing)
   if outputs:
@@ -110,6 +150,7 @@ def load(
     outputs,
     kind,
     notes,
+    adapter,
   )
 
 
@@ -128,7 +169,7 @@ def variables_of(
 
   network = _own_variables(plan, label, model.network, workdir, host)
   recipe, size = entry.last_layer, plan.config.batch_size // host.count
-  source = inputs.Source(clean.builder, recipe.split, batch_size=size)
+  source = clean.part(recipe.split, size)
   return hosts.first_host_first(
     host,
     f"last layer {label}",
@@ -156,6 +197,9 @@ def _own_variables(
   plan: Plan, label: str, model: Model, workdir: Workdir, host: hosts.Host
 ) -> Any:
   """Return a model's weights: given, trained, its own or from a checkpoint."""
+  adapt = plan.models[label].adapt
+  if adapt and adapt.source and adapt.source in plan.models:
+    label = adapt.source  # its weights are those
   entry, model_object = plan.models[label], plan.objects.get(label)
   if model_object and model_object.variables is not None:
     return model_object.variables
@@ -175,9 +219,15 @@ def _own_variables(
     )
   if plan.own(label):
     return own_models.variables(label, model, jax.random.key(plan.seed))
-  checkpoint = plan.definitions[label].checkpoint
-  assert checkpoint is not None  # plans have no model without weights
-  return checkpoint.variables
+  definition = plan.definitions[label]
+  assert (
+    definition.checkpoint is not None
+  )  # plans have no model without weights
+  variables = definition.checkpoint.variables
+  if definition.head is None:
+    return variables
+  progress.say(f"{label}: embedding {len(definition.head.ids):,} prompts")
+  return {**variables, "text": definition.head.embeddings()}
 
 
 def _source(name: str, model: Model) -> dict[str, str]:

@@ -188,8 +188,11 @@ def _checked(
   if maps:  # a class for every pixel
     axes["classes"] = 3
   detected = {"boxes", "scores", "classes", "valid"} <= {*answers}
-  whole = "logits" in answers or detected or maps
-  if not whole or any(a.ndim != axes.get(k) for k, a in answers.items()):
+  of_its_own = not axes.keys() & answers.keys()  # for a metric of one's own
+  whole = "logits" in answers or detected or maps or of_its_own
+  if not whole or any(
+    a.ndim != axes.get(k, a.ndim) for k, a in answers.items()
+  ):
     raise errors.UserError(
       f"{_answers(folder)}: no answers of a model. The file was changed by hand:"
       " bring it back, or use another --workdir."

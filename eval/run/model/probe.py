@@ -62,6 +62,8 @@ def batch(model: Model, clean: inputs.Source, side_px: int) -> list[np.ndarray]:
     return list(canvas.stack(pictures))
   shape = list(model.spec.batch_shape(ROWS, side_px))
   known = clean.shape[-3:-1]
+  if getattr(model.spec, "resize", "") == "whole":
+    known = np.asarray(clean.sample()[clean.pixels]).shape[-3:-1]
   if not model.spec.clip_frames and None not in known:
     shape[1:3] = known
   return [_pictures(tuple(shape))]
@@ -285,7 +287,7 @@ def _check_values(label: str, model: Model, answer: Answers) -> None:
   if "logits" in answer:
     return _check_finite(label, "logits", answer["logits"])
   if "valid" not in answer:
-    return None  # class ids, which a run checks picture by picture
+    return None  # class ids or a structure of its own, which a run checks
   valid = answer["valid"]
   for key in ("boxes", "scores", *(["masks"] if "masks" in answer else [])):
     _check_finite(label, key, answer[key][valid])

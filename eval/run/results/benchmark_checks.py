@@ -78,7 +78,8 @@ def _examples(run: base.Run) -> tuple[list[str], np.ndarray]:
   columns = run.columns(run.cells[0])
   if stored_numbers.holds_numbers(columns):
     return [], np.zeros(0, int)
-  return columns["example_id"].tolist(), columns["label"]
+  none = np.zeros(0, int)  # class maps have no label
+  return columns["example_id"].tolist(), columns.get("label", none)
 
 
 def _subset(options: base.Options, ids: Sequence[str], source: str) -> str:

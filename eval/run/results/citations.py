@@ -16,6 +16,7 @@ _OF_TASK = {
   "classification": "imagenet_c",
   "sequences": "imagenet_p",
   "detection": "coco_c",
+  "segmentation": "imagenet_c",
   "video": "ucf101_p",
 }
 

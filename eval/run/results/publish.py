@@ -14,12 +14,14 @@ from jax.sharding import Mesh
 from eval.cells import provenance, table
 from eval.cells.cell import Cell
 from eval.cells.files.overlay import Overlay
+from eval.cells.number import Number
 from eval.cells.workdir import Workdir
 from eval.pipeline import blocks, inputs
 from eval.run.data import Data
 from eval.run.execution import timing
 from eval.run.model import training_data
 from eval.run.plan import Plan
+from eval.tables import numbers
 from eval.tables.context import CellKey, Context
 from eval.tasks import base
 from robust_tfds import devices, strings
@@ -28,6 +30,7 @@ from robust_tfds.storage import disk
 
 _OVERLAID = 2  # pictures with boxes
 _OVERLAID_LEVEL = 3  # of every corruption, besides clean
+_WORST_CONDITIONS = 3  # of which the worst examples are shown, besides clean
 
 
 class Outcome:
@@ -105,7 +108,7 @@ class Outcome:
     shown = context(
       plan.task,
       scored,
-      {label: entry.name for label, entry in plan.models.items()},
+      {k: e.name for k, e in plan.models.items() if not e.adapt},
       **self._pictures.all() | real,
       class_names=self._pictures.class_names,
       gflops=_gflops(plan),
@@ -159,6 +162,7 @@ def context(
       (cell.model, cell.name, cell.level): bins
       for cell, bins in scored.reliability.items()
     },
+    curves=scored.curves,
     **others,
   )
 
@@ -197,6 +201,8 @@ class _Pictures:
     self._maps: dict[Condition, dict[str, np.ndarray | None]] = {}
     # The least score of a box, and why.
     self._limit: tuple[float, str] | None = None
+    # Of the first model: the worst examples, and the cell's main number.
+    self._worst: dict[Condition, tuple[float, list[tuple[str, float]]]] = {}
 
   @functools.cached_property
   def shown_ids(self) -> Sequence[str]:
@@ -216,6 +222,9 @@ class _Pictures:
     if len(self._plan.conditions) == 1:
       self._columns[cell.model] = columns
     first = next(iter(self._plan.models))
+    if cell.model == first and (worst := self._plan.task.worst(columns)):
+      number = self._plan.task.cell_rows(cell, columns)[0].value
+      self._worst[cell.condition] = number, worst
     drawn = cell.model == first and cell.level in (0, _OVERLAID_LEVEL)
     if self._plan.task.has_maps and drawn:
       self._maps[cell.condition] = {
@@ -309,11 +318,38 @@ class _Pictures:
     return [out[place] for place in range(len(rows))]
 
   def _gallery(self) -> dict[str, Any]:
-    """Return what the task picks to show of a run of one condition."""
+    """Return what the task picks to show of a run of one condition, or the worst
+    examples of clean data and of the worst conditions.
+    """
+    if self._worst:
+      return self._worst_examples()
     if not self._columns:
       return {}
     find = self._data.clean.find
     return self._plan.task.gallery(find, self._columns, self.class_names)
+
+  def _worst_examples(self) -> dict[str, Any]:
+    task, clean = self._plan.task, self._data.clean
+    main = task.facts.metric(task.facts.others[0].name)
+    order = sorted(
+      (c for c in self._worst if not c.clean),
+      key=lambda c: main.sign * self._worst[c][0],
+    )
+    chosen = [c for c in self._worst if c.clean] + order[:_WORST_CONDITIONS]
+    ids = {name for c in chosen for name, _ in self._worst[c][1]}
+    pictures = clean.find(ids)
+    out: dict[str, list[tuple[np.ndarray, str]]] = {}
+    for condition in chosen:
+      for name, value in self._worst[condition][1]:
+        pixels = pictures[name]
+        if self._plan.fly:
+          shown = task.sample(pixels, condition, name)
+          pixels = pixels if shown is None else shown
+        if pixels.ndim == 4:  # the middle frame of a video
+          pixels = pixels[len(pixels) // 2]
+        words = f"{name}: {numbers.text(main, Number(value))}"
+        out.setdefault(condition.config, []).append((pixels, words))
+    return out
 
   def _overlays(self) -> dict[str, Any]:
     """Return some pictures with the first model's detections."""

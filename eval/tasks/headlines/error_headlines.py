@@ -17,11 +17,6 @@ from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 
 _CLEAN = Condition()
-
-_COMMON, _EXTRA = (
-  conditions.PICTURES.names("common"),
-  conditions.PICTURES.names("extra"),
-)
 _UNDEFINED = "undefined: the baseline's errors are 0"
 _NONE_RIGHT = "undefined: the clean accuracy is 0"
 # f(errors, the baseline's errors, cells of a corruption) -> `[..., K]`.
@@ -29,7 +24,11 @@ _Rate = Callable[[Arrays, Arrays, Sequence[Condition]], np.ndarray]
 
 
 def headlines(
-  cells: Cells, reference: Cells, *, benchmark: bool = True
+  cells: Cells,
+  reference: Cells,
+  *,
+  benchmark: bool = True,
+  family: conditions.Family = conditions.PICTURES,
 ) -> list[Headline]:
   """Return means of errors, CE, mCE and their relatives (Hendrycks & Dietterich
   4.1).
@@ -39,26 +38,39 @@ def headlines(
     reference: the same of the baseline; empty without one.
     benchmark: whether papers print mCE for the set. Other sets have no
       published baseline; for them retained accuracy is added.
+    family: the set's conditions.
   """
   out = []
+  common, extra = family.names("common"), family.names("extra")
   for name in dict.fromkeys(c.name for c in cells if c.name):
     out.append(_over([name], "mean_error", _plain, name))
-    # Of a user's own corruption a baseline may know nothing.
-    own = conditions.PICTURES.row(name).set == "own"
-    if reference and (not own or any(c.name == name for c in reference)):
+    # A baseline may know nothing of corruptions that are of no ImageNet-C.
+    known = name in conditions.PICTURES.names()
+    if reference and (known or any(c.name == name for c in reference)):
       out.append(_over([name], "ce", _ce, name))
       out.append(_over([name], "relative_ce", _relative_ce, name))
   out += [
     Headline.restating("clean_error", "error", _CLEAN),
-    _over(_COMMON, "mean_corruption_error", _plain),
-    _over(_EXTRA, "extra_mean_corruption_error", _plain),
+    _over(common, "mean_corruption_error", _plain),
+    _over(extra, "extra_mean_corruption_error", _plain),
+    *_over_list(cells, family),
   ]
   if not benchmark:
-    out.append(_over(_COMMON, "accuracy_retained", _retained))
-  if reference:
-    out.append(_over(_COMMON, "mce", _ce))
-    out.append(_over(_COMMON, "relative_mce", _relative_ce))
+    out.append(_over(common, "accuracy_retained", _retained))
+  if reference and common == conditions.PICTURES.names("common"):
+    out.append(_over(common, "mce", _ce))
+    out.append(_over(common, "relative_mce", _relative_ce))
   return out
+
+
+def _over_list(cells: Cells, family: conditions.Family) -> list[Headline]:
+  """Return the plain mean over C-bar's corruptions, in a run of another set.
+
+  It is over the published list that has all of the run's; five are in both.
+  """
+  bar = {c.name for c in cells if c.name and family.row(c.name).set == "c_bar"}
+  lists = [names for names in family.lists.values() if bar and bar <= {*names}]
+  return [_over(names, "c_bar_mean_error", _plain) for names in lists[:1]]
 
 
 def published_cells(

@@ -3,7 +3,10 @@
 They differ in cells and pixels, so numbers of two are never ranked together. The
 rows and their sources: `protocols.json`, docs/evidence/specs/segmentation.md,
 section 1. The empty name is our own: the 15 corruptions and, beside them, the
-other 4, at 5 severities, whole pictures in RGB.
+other 4, at 5 severities, in RGB.
+
+DEVIATION: pictures are corrupted whole under all of them; SemSegBench resizes those
+of ADE20K and VOC first.
 """
 
 import dataclasses
@@ -31,7 +34,6 @@ class Protocol:
     severities: of each corruption.
     noise_severities: of noises, where others.
     channels: order in which corruptions take them.
-    resized: whether pictures are resized for the model before, not after.
   """
 
   name: str
@@ -40,7 +42,6 @@ class Protocol:
   severities: Sequence[int]
   noise_severities: Sequence[int] = ()
   channels: str = "rgb"
-  resized: bool = False
 
   @property
   def names(self) -> Sequence[str]:
@@ -67,11 +68,7 @@ class Protocol:
     """The facts of its cells; none of ours."""
     if not self.name:
       return {}
-    return {
-      "protocol": self.name,
-      "channels": self.channels,
-      "corrupted": "after the resize" if self.resized else "whole",
-    }
+    return {"protocol": self.name, "channels": self.channels}
 
 
 def names() -> tuple[str, ...]:

@@ -9,12 +9,15 @@ import jax
 import numpy as np
 
 from models.adapters import Adapted, OnHost
+from models.segmentation.resize import network_canvas
+from models.segmentation.spec import SegmenterSpec
 from models.spec import Spec
 from robust_tfds import errors
 
 _ROUTES = ("auto", "traced", "host")
 TOLERANCE = 1e-5  # of the logits' scale
 _PROBE_ROWS = 2
+_MAP_PX = (64, 96)  # a segmenter's picture
 
 
 def check_route(route: str) -> None:
@@ -100,12 +103,16 @@ def pictures(spec: object, rows: int) -> np.ndarray:
 def batch_shape(spec: object, rows: int) -> tuple[int, ...]:
   """Return the shape of a batch of pictures or clips, in the spec's size.
 
+  Segmenters that take any size are shown 64 x 96 px.
+
   Raises:
     UserError: `spec` is not a classifier's.
   """
+  if isinstance(spec, SegmenterSpec):
+    return rows, *network_canvas(*_MAP_PX, spec), 3
   if not isinstance(spec, Spec):
     raise errors.UserError(
-      f"Got a spec of type {type(spec).__name__}, expected a models.spec.Spec or"
-      " models.video.spec.VideoSpec."
+      f"Got a spec of type {type(spec).__name__}, expected a models.spec.Spec,"
+      " models.video.spec.VideoSpec or models.segmentation.spec.SegmenterSpec."
     )
   return spec.batch_shape(rows, spec.input_px)

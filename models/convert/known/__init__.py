@@ -4,7 +4,8 @@ A row of the tables beside this file is a checkpoint: its name for
 `models.convert.load`, its network, and its preprocessing. `torchvision.csv` and
 `timm.csv` hold the statements of torchvision 0.28 and timm 1.0.31
 (`tools/known_checkpoints.py` writes them); `packages.csv` is written by hand,
-from files that were read whole. Unknown values are empty: torchvision's file
+from files that were read whole, and `hub.csv`, of repositories of the Hugging Face
+hub that were not. Unknown values are empty: torchvision's file
 names carry 8 digits of the sha256, and for timm's files on the hub none is
 known.
 """
@@ -21,7 +22,7 @@ from etils import epath
 from robust_tfds import reading
 from robust_tfds.storage import paths
 
-TABLES = ("packages", "torchvision", "timm")
+TABLES = ("packages", "torchvision", "timm", "hub")
 COLUMNS = (
   "name",
   "models",
@@ -97,6 +98,11 @@ class Known:
     """The name of the file at its source; '' if `where` is a page."""
     last = self.where.rpartition("/")[2]
     return last if _DIGITS.search(last) else ""
+
+  @property
+  def is_non_commercial(self) -> bool:
+    """Whether its licence allows non-commercial use alone."""
+    return "-NC-" in self.licence or "non-commercial" in self.licence
 
   @property
   def says_sha256(self) -> str:

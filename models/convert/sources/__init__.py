@@ -17,6 +17,7 @@ import dataclasses
 import os
 from collections.abc import Callable
 
+from absl import logging
 from etils import epath
 
 from models.convert import formats, known, sidecar
@@ -100,9 +101,22 @@ def locate(checkpoint: str | os.PathLike[str] | Located) -> Located:
   if not scheme:
     return Located(formats.existing(checkpoint), str(checkpoint))
   text = str(checkpoint)
+  _say_licence(text)
   name = download.redacted(text) if scheme in _WEB else text
   path = epath.Path(_SOURCES[scheme](text))
   return Located(path, name, scheme in _HUBS, scheme == _VERIFIED)
+
+
+def _say_licence(text: str) -> None:
+  """Warn of a known checkpoint whose licence allows non-commercial use alone."""
+  named = ":".join(text.partition("@")[0].split(":")[:2])  # without a file
+  row = known.named(named)
+  if row and row.is_non_commercial:
+    logging.warning(
+      "%s: its licence, %s, allows non-commercial use alone.",
+      row.name,
+      row.licence,
+    )
 
 
 def is_fetched(checkpoint: str | os.PathLike[str]) -> bool:

@@ -79,8 +79,8 @@ class Config(settings.Group):
       stay as they are, all of one size.
     frames: frames of a clip; 0: the network's number, and its rate.
     rate: stride between a clip's frames, at 30 fps.
-    canvas: height and width in px of the canvas for pictures with boxes; empty:
-      the smallest that holds every picture.
+    canvas: height and width in px of the canvas for pictures with boxes, or with
+      masks and no rule; empty: the smallest that holds every picture.
     boxes: most objects of a picture; 0: the most that any picture has.
     masks: whether objects come with their masks, as a network that finds masks
       needs them.

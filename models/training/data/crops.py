@@ -98,6 +98,43 @@ def apply(
   return resizing.resized(pixels, *way.taps)
 
 
+def apply_to_mask(
+  mask: np.ndarray, rule: str, key: np.ndarray, *, name: str = ""
+) -> np.ndarray:
+  """Cut class ids as `apply` cuts their picture, each pixel the nearest one.
+
+  Args:
+    mask: uint8 `[H, W]`; the other arguments are those of `apply`.
+
+  Returns:
+    uint8 `[h, w]`.
+  """
+  height, width = mask.shape
+  box, size = (0, 0, width, height), (width, height)
+  parts = _RULE.fullmatch(rule)
+  if parts and parts["side"]:
+    box, size = resized_box(width, height, key), (int(parts["side"]),) * 2
+  crop = (0, 0, *size)
+  if not parts or not parts["side"]:
+    with errors.prefixed(name):
+      way = geometry.fit(
+        f"short{parts['short']}" if parts else rule, width, height
+      )
+    box, size, crop = way.box, way.size, way.crop
+    if parts:
+      crop = placed_box(*size, int(parts["crop"]), key)
+  return mask[np.ix_(*(_nearest(box, size, crop, axis) for axis in (1, 0)))]
+
+
+def _nearest(
+  box: Box, size: tuple[int, int], crop: Box, axis: int
+) -> np.ndarray:
+  """Return the places along an axis, 0 across or 1 down, that a rule shows."""
+  start, length = box[axis], box[axis + 2] - box[axis]
+  shown = np.arange(crop[axis], crop[axis + 2])
+  return start + ((shown + 0.5) * length / size[axis]).astype(int)
+
+
 def _apply_to_frames(
   frames: np.ndarray, rule: str, key: np.ndarray, name: str
 ) -> np.ndarray:

@@ -20,6 +20,7 @@ from robust_tfds.building import (
   file_formats,
   frames,
   geometry,
+  masks,
   objects,
   pictures,
   source,
@@ -27,6 +28,7 @@ from robust_tfds.building import (
 )
 from robust_tfds.coco import rle
 from robust_tfds.datasets import training
+from robust_tfds.reading import mask_files
 from robust_tfds.reading import pictures as picture_files
 from robust_tfds.reading import videos as video_files
 from robust_tfds.storage import paths
@@ -35,6 +37,7 @@ from robust_tfds.user_data import folder, tfds_set
 HELD_BYTES = 128 << 20
 _MOST_FRAMES = 256 << 20  # bytes of a video that is decoded at once
 PICTURES, VIDEOS, OBJECTS = "pictures", "videos", "objects"
+MASKS = "masks"
 
 
 class Examples(abc.ABC):
@@ -43,7 +46,7 @@ class Examples(abc.ABC):
   Attributes:
     name: name of the set, part of every key; not a path.
     classes: names in label order.
-    kind: `pictures`, `videos` or `objects`.
+    kind: `pictures`, `videos`, `objects` or `masks`.
     ids: unique and stable ids.
     groups: origin of each example (a video, a film); a group is never split.
     words: description of the source, for the screen.
@@ -87,7 +90,9 @@ class Examples(abc.ABC):
     )
 
   def read(self, number: int) -> dict[str, Any]:
-    """Return an example: `image` with `label` or `objects`, or a video.
+    """Return an example: `image` with `label`, `objects` or `class_map`, or a video.
+
+    A class map is uint8 `[H, W]`, 255 where a pixel does not count.
 
     A video example has `video`, `fps` and `label`. A video is uint8 `[T, H, W,
     3]`; a long one is the bytes of its file.
@@ -170,6 +175,9 @@ class Listed(Examples):
       with errors.prefixed(each.example_id):
         fps = each.fps or video_files.frame_rate(data)
         return {"video": _frames(data), "fps": fps, "label": each.label}
+    if self.kind == MASKS:
+      image, class_map = each.read()
+      return {"image": image, "class_map": class_map}
     image = each.picture.read()
     if self.kind == PICTURES:
       return {"image": image, "label": each.label}
@@ -211,9 +219,10 @@ class Records(Examples):
     self._image, self._label = image, label
     self.kind = VIDEOS if "video" in features else PICTURES
     self.kind = OBJECTS if "objects" in features else self.kind
+    self.kind = MASKS if "mask" in features else self.kind
     self._shape = features[image].shape
     self._files = _record_files(builder, split)
-    stored = file_formats.skipping([image])
+    stored = file_formats.skipping([image, *["mask"] * (self.kind == MASKS)])
     if file_formats.is_array_record(builder):
       self._read, count = file_formats.random_access(builder, split, stored)
     else:
@@ -253,6 +262,8 @@ class Records(Examples):
       label = self._class(row, where)
       return {"video": video, "fps": float(row["fps"]), "label": label}
     image = geometry.decode(row[self._image], "whole", where)
+    if self.kind == MASKS:
+      return {"image": image, "class_map": mask_files.ids(row["mask"], where)}
     if self.kind == PICTURES:
       return {"image": image, "label": self._class(row, where)}
     return {"image": image, "objects": list(_objects(row["objects"]))}
@@ -280,6 +291,7 @@ def _kind(each: Any) -> str:
     pictures.Source: PICTURES,
     videos.Source: VIDEOS,
     objects.Source: OBJECTS,
+    masks.Source: MASKS,
   }
   return kinds[type(each)]
 
@@ -292,6 +304,8 @@ def _record_files(builder: Any, split: str) -> Sequence[str]:
 
 
 def _classes(features: Any, label: str) -> Sequence[str]:
+  if "mask" in features:
+    return list(features["classes"].feature.names)
   feature = features["objects"].feature if "objects" in features else features
   return list(feature[label].names)
 

@@ -11,6 +11,7 @@ from models.training.data import crops, examples
 from models.training.data.config import Config
 from robust_tfds import errors
 from robust_tfds.building import objects, videos
+from robust_tfds.building.sources import mask_labels
 from robust_tfds.coco import rle
 from robust_tfds.corruptions import canvas, seeding
 from robust_tfds.reading import videos as video_files
@@ -39,6 +40,8 @@ def make(
 
   Returns:
     `image` uint8 `[H, W, 3]` or `video` uint8 `[T, H, W, 3]`, and `label`; for
+    pictures with masks `image` and `class_map` uint8 `[H, W]`, cut alike, or on
+    the config's canvas, black and without a class beyond the picture; for
     pictures with objects `size` int32 `[2]`, `boxes` float32 `[G, 4]` (x0, y0,
     x1, y1 in px) and `labels` int32 `[G]`, -1 for padding, and `masks` bool
     `[G, H, W]` if `config.masks` is set.
@@ -48,6 +51,13 @@ def make(
   """
   if kind == examples.OBJECTS:
     return _make_objects(row, config, name)
+  if kind == examples.MASKS:
+    if not rule and config.canvas:
+      return _make_class_map(row, config, name)
+    rule = rule or "whole"
+    image = crops.apply(row["image"], rule, key, name=name)
+    class_map = crops.apply_to_mask(row["class_map"], rule, key, name=name)
+    return {"image": image, "class_map": class_map}
   label = np.int32(row["label"])
   if kind == examples.PICTURES:
     image = crops.apply(row["image"], rule or "whole", key, name=name)
@@ -121,20 +131,13 @@ def _make_objects(row: Mapping[str, Any], config: Config, name: str) -> Item:
 
   Crowds and difficult objects are left out.
   """
-  image = row["image"]
+  padded, size = _on_canvas(row["image"], config, name)
   known = [o for o in row["objects"] if not (o.is_crowd or o.is_difficult)]
-  rows, columns = config.canvas
-  if image.shape[0] > rows or image.shape[1] > columns:
-    raise errors.UserError(
-      f"{name}: {image.shape[1]} x {image.shape[0]} px, the canvas has {columns} x"
-      f" {rows}. Name one that holds every picture: data.canvas=(rows, columns)."
-    )
   if len(known) > config.boxes:
     raise errors.UserError(
       f"{name}: {len(known)} objects, data.boxes={config.boxes}. Name as many as a"
       " picture may have."
     )
-  padded, size = canvas.pad(image, (rows, columns))
   boxes = np.zeros((config.boxes, 4), np.float32)
   labels = np.full(config.boxes, -1, np.int32)
   for i, each in enumerate(known):
@@ -144,6 +147,28 @@ def _make_objects(row: Mapping[str, Any], config: Config, name: str) -> Item:
   if config.masks:
     item["masks"] = _masks(known, config, name)
   return item
+
+
+def _make_class_map(row: Mapping[str, Any], config: Config, name: str) -> Item:
+  """Place a picture and its class map in the corner of a canvas."""
+  padded, _ = _on_canvas(row["image"], config, name)
+  class_map = np.full(config.canvas, mask_labels.IGNORE, np.uint8)
+  height, width = row["class_map"].shape
+  class_map[:height, :width] = row["class_map"]
+  return {"image": padded, "class_map": class_map}
+
+
+def _on_canvas(
+  image: np.ndarray, config: Config, name: str
+) -> tuple[np.ndarray, np.ndarray]:
+  """Place a picture in the corner of the config's canvas, and return its size."""
+  rows, columns = config.canvas
+  if image.shape[0] > rows or image.shape[1] > columns:
+    raise errors.UserError(
+      f"{name}: {image.shape[1]} x {image.shape[0]} px, the canvas has {columns} x"
+      f" {rows}. Name one that holds every picture: data.canvas=(rows, columns)."
+    )
+  return canvas.pad(image, (rows, columns))
 
 
 def _masks(

@@ -58,7 +58,7 @@ class Source:
 
   Attributes:
     name: name of the set, part of every key.
-    kind: `pictures`, `videos` or `objects`.
+    kind: `pictures`, `videos`, `objects` or `masks`.
     classes: names in label order.
     words: description of the source.
     config: the config of the data.
@@ -128,12 +128,15 @@ class Source:
     Raises:
       UserError: the pictures have several sizes; the message names two.
     """
-    if self.kind != examples.PICTURES:
+    if self.kind not in (examples.PICTURES, examples.MASKS):
       return None
     rule = self._rule(split)
     height, width, _ = crops.shape(rule) if rule else (None, None, 3)
     if height and width:
       return height, width
+    if self.kind == examples.MASKS and not rule and self.config.canvas:
+      rows, columns = self.config.canvas
+      return rows, columns
     sizes: dict[tuple[int, int], str] = {}
     for number in self._part(split):
       size = self._examples.size(number)
@@ -172,7 +175,8 @@ class Source:
 
     Yields:
       `image` uint8 `[b, H, W, 3]` and `label` int32 `[b]`; or `video` uint8
-      `[b, T, H, W, 3]` and `label`; or `image`, `size`, `boxes`, `labels` and,
+      `[b, T, H, W, 3]` and `label`; or `image` and `class_map` uint8 `[b, H,
+      W]`; or `image`, `size`, `boxes`, `labels` and,
       if they are asked for, `masks` of `items.make`. All have `key` uint32 `[b,
       2]` and `id`, a list.
 
@@ -399,7 +403,16 @@ def _batch(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _add_canvas(read: examples.Examples, config: Config) -> Config:
-  """Return the config with the canvas and box number that objects need."""
+  """Return the config with the canvas that objects and masks need, and the
+  number of boxes.
+  """
+  if read.kind == examples.MASKS and not (config.geometry or config.canvas):
+    sizes = {read.size(number) for number in range(len(read.ids))}
+    if len(sizes) == 1:
+      return config
+    heights, widths = zip(*sizes)
+    largest = max(heights), max(widths)
+    return config.model_copy(update={"canvas": largest})
   if read.kind != examples.OBJECTS or (config.canvas and config.boxes):
     return config
   if not read.largest:

@@ -26,7 +26,9 @@ def lines(prepared: Prepared) -> list[pictures.Line]:
   rows, ids, listed, boxed = _first(prepared)
   if boxed:
     return [pictures.Line("", "", [*_boxed(boxed, ids, classes)])]
-  words = [str(classes[i]) for i in rows["label"]]
+  words = ids  # of class maps
+  if "label" in rows:
+    words = [str(classes[i]) for i in rows["label"]]
   return [
     line
     for name, items in listed.items()

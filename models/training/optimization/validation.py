@@ -1,7 +1,8 @@
 """Validation: a network's numbers on the held-out examples, which choose the
 best one.
 
-Classifiers have an error and a cross-entropy, each the mean over the examples.
+Classifiers have an error and a cross-entropy, each the mean over the examples;
+segmenters the same over the pixels that count.
 Detectors have the sum of their training losses on each example by itself: the
 boxes that the losses draw follow the example's key, so that the result does not
 depend on the time of the validation or on batches.
@@ -19,6 +20,7 @@ import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from models.model import NetworkModel
+from models.segmentation import inference
 from models.training.config import Config
 from models.training.data import source as source_lib
 from models.training.recipes import base
@@ -56,9 +58,10 @@ class Validation:
     self._mesh, self._host = mesh, hosts.this_host()
     if config.data.validation:
       self._check(source.steps(1, source_lib.VALIDATION, source_lib.KEEP))
-    of_kind = (
-      self._object_sums if model.kind == "detection" else self._label_sums
-    )
+    of_kind = {
+      "detection": self._object_sums,
+      "segmentation": self._pixel_sums,
+    }.get(model.kind, self._label_sums)
     whole = NamedSharding(mesh, PartitionSpec())
     self._sums = jax.jit(of_kind, out_shardings=whole)
 
@@ -71,7 +74,7 @@ class Validation:
       )
 
   def __call__(self, variables: Any) -> dict[str, float]:
-    """Return `validation_loss` and, for classifiers, `validation_error`."""
+    """Return `validation_loss` and, but for detectors, `validation_error`."""
     size, split = self._config.batch_size, source_lib.VALIDATION
     count = self._source.steps(size, split, source_lib.KEEP)
     batches = self._source.batches(
@@ -103,6 +106,23 @@ class Validation:
       LOSS: -jnp.sum(jnp.where(mask, chosen, 0.0)),
       ERROR: jnp.sum(wrong & mask),
       "count": jnp.sum(mask),
+    }
+
+  def _pixel_sums(self, variables: Any, batch: Mapping[str, Any]) -> Any:
+    """Return sums of a segmenter's numbers over the pixels of a batch."""
+    model: Any = self._model
+    images = self._test_inputs(batch["image"])
+    canvas = images.shape[1:3]
+    sizes = jnp.tile(jnp.array(canvas), (len(images), 1))
+    logits, valid = model.logits(variables, images, sizes)
+    logits = inference.enlarged(
+      logits, canvas, valid=valid, align_corners=model.spec.align_corners
+    )
+    each = base.pixel_sums(logits, batch["class_map"])
+    names = {"loss": LOSS, "error": ERROR, "count": "count"}
+    return {
+      names[name]: jnp.sum(jnp.where(batch[_MASK], rows, 0.0))
+      for name, rows in each.items()
     }
 
   def _object_sums(self, variables: Any, batch: Mapping[str, Any]) -> Any:

@@ -14,6 +14,7 @@ from jax.sharding import PartitionSpec
 from models.model import Model
 from models.training.transforms import checks, operations
 from robust_tfds import devices, errors, settings
+from robust_tfds.building.sources.mask_labels import IGNORE
 
 Variables = Any
 Batch = Mapping[str, jax.Array]
@@ -284,6 +285,31 @@ def mirrors(words: jax.Array) -> jax.Array:
 def error(logits: jax.Array, label: jax.Array) -> jax.Array:
   """Compute the share of a batch whose most likely class is wrong."""
   return jnp.mean(jnp.argmax(logits, -1) != label)
+
+
+def pixel_sums(
+  logits: jax.Array, class_map: jax.Array, smoothing: float = 0.0
+) -> Numbers:
+  """Compute sums over the pixels of each example that count.
+
+  Args:
+    logits: `[B, H, W, classes]`.
+    class_map: uint8 `[B, H, W]`; pixels of 255 do not count.
+    smoothing: share of the label that is spread over all classes.
+
+  Returns:
+    float32 `[B]`: `loss` (cross-entropy), `error` (pixels whose most likely
+    class is wrong) and `count`.
+  """
+  counted = class_map != IGNORE
+  label = jnp.where(counted, class_map, 0)
+  target = optax.smooth_labels(
+    jax.nn.one_hot(label, logits.shape[-1]), smoothing
+  )
+  loss = optax.softmax_cross_entropy(logits, target)
+  wrong = (jnp.argmax(logits, -1) != label).astype(jnp.float32)
+  over = lambda x: jnp.sum(jnp.where(counted, x, 0), axis=(1, 2))
+  return {"loss": over(loss), "error": over(wrong), "count": over(1.0)}
 
 
 def _moved(

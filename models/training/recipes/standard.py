@@ -1,10 +1,59 @@
-"""Cross-entropy on pictures as they are, cropped and mirrored if configured."""
+"""Cross-entropy on pictures as they are, cropped and mirrored if configured.
+
+Segmenters learn from the cross-entropy of the pixels that count; masks are cropped
+and mirrored with their pictures, and what comes in at a border does not count.
+"""
 
 import dataclasses
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
 
 from models.training.recipes import base
+
+_CLASS_MAP = "class_map"
 
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Standard(base.Recipe):
   """The baseline that every other recipe is compared with."""
+
+  KINDS: ClassVar[Sequence[str]] = (*base.Recipe.KINDS, "segmentation")
+
+  def views(self, batch: base.Batch) -> Any:
+    """Return the network's input for a batch."""
+    if _CLASS_MAP in batch:
+      return self._with_masks(batch)[0]
+    return super().views(batch)
+
+  def loss(
+    self,
+    apply_train: base.ApplyTrain,
+    variables: base.Variables,
+    batch: base.Batch,
+    key: jax.Array,
+  ) -> tuple[jax.Array, tuple[base.Variables, base.Numbers]]:
+    """Compute the mean loss of the batch's examples, or of its pixels."""
+    if _CLASS_MAP not in batch:
+      return super().loss(apply_train, variables, batch, key)
+    images, class_map = self._with_masks(batch)
+    logits, variables = apply_train(variables, images, key)
+    each = base.pixel_sums(logits, class_map, self.label_smoothing)
+    sums = {name: rows.sum() for name, rows in each.items()}
+    count = jnp.maximum(sums["count"], 1)
+    return sums["loss"] / count, (variables, {"error": sums["error"] / count})
+
+  def _with_masks(self, batch: base.Batch) -> tuple[jax.Array, jax.Array]:
+    """Return pictures and class maps, cropped and mirrored alike."""
+
+    def move(rows: dict[str, jax.Array]) -> tuple[jax.Array, jax.Array]:
+      # As a fourth channel, in which a crop's zeros stand for 255.
+      level = rows[_CLASS_MAP][..., None] + jnp.uint8(1)
+      both = jnp.concatenate([rows["image"], level], axis=-1)
+      moved = self.moved(both, rows["key"])
+      return moved[..., :3], moved[..., 3] - jnp.uint8(1)
+
+    names = ("image", _CLASS_MAP, "key")
+    return base.map_rows(move, {name: batch[name] for name in names})

@@ -84,12 +84,14 @@ def lack(
 
 
 def group_tar(corruption: str) -> str:
-  """Return the name of ImageNet-C's archive that holds a corruption.
+  """Return the name of ImageNet-C's archive that holds a corruption; or ''.
 
   Raises:
     UserError: an unknown corruption.
   """
   row = conditions.PICTURES.row(corruption)
+  if row.set not in conditions.SETS["all"]:
+    return ""
   return f"{row.group if row.set == 'common' else row.set}.tar"
 
 

@@ -1,9 +1,10 @@
-"""The published CIFAR-10-C, CIFAR-100-C and their -P: npy arrays, memory mapped.
+"""The published CIFAR-10-C, -C-bar, CIFAR-100-C and -P: npy arrays, memory mapped.
 
-`<name>-C/<corruption>.npy` holds the test set five times, once a severity, and
-`labels.npy` the labels of all of it (docs/evidence/specs/corruptions.md section 0).
-`<name>-P/<perturbation>.npy` holds a sequence for each test image
-(docs/evidence/specs/imagenet_p.md section 4). A pickle is never loaded.
+`<name>-C/<corruption>.npy` (`CIFAR-10-C-Bar/`) holds the test set five times,
+once a severity, and `labels.npy` the labels of all of it
+(docs/evidence/specs/corruptions.md section 0). `<name>-P/<perturbation>.npy`
+holds a sequence for each test image (docs/evidence/specs/imagenet_p.md section
+4). A pickle is never loaded.
 """
 
 import os
@@ -23,6 +24,7 @@ _PICTURE = (cifar_lib.SIDE_PX, cifar_lib.SIDE_PX, 3)
 
 def corrupted(
   manual_dir: os.PathLike | str,
+  set_folder: str,
   cifar: cifar_lib.Cifar,
   condition: conditions.Condition,
 ) -> Iterator[pictures.Row]:
@@ -34,7 +36,7 @@ def corrupted(
     UserError: an unexpected shape or dtype, labels that are no classes, or that
       differ between the severities.
   """
-  folder = paths.parse(manual_dir) / f"{cifar.name}-C"
+  folder = paths.parse(manual_dir) / set_folder
   length = IMAGES * len(conditions.SEVERITIES)
   array = _mapped(folder / f"{condition.name}.npy", (length, *_PICTURE), cifar)
   labels = _labels(folder / "labels.npy", length, cifar)

@@ -5,7 +5,7 @@ Archives are read in place, member by member: nothing is unpacked, so no path in
 archive can leave its folder.
 
   pictures  `<corruption>/<severity>/<wnid>/<name>.JPEG` in the set's own folder of
-            the manual dir; in `<folder>.tar` beside it, or in `noise.tar`,
+            the manual dir; in `<folder>.tar` or `.tar.gz` beside it, or in `noise.tar`,
             `blur.tar`, `weather.tar`, `digital.tar`, `extra.tar` (Zenodo record
             2235448) in it
   videos    `<perturbation>[_2|_3]/<wnid>/<name>.mp4` (docs/evidence/specs/imagenet_p.md
@@ -160,10 +160,9 @@ def _pictures(
   if files:
     yield from _read(files)
     return
-  tars = [root / f"{name}.tar" for name in names if name]
-  tars += [
-    root / name / known_files.group_tar(condition.name) for name in names
-  ]
+  tars = [root / f"{n}{end}" for n in names if n for end in (".tar", ".tar.gz")]
+  of_group = known_files.group_tar(condition.name)
+  tars += [root / name / of_group for name in names if of_group]
   for tar in tars:
     empty = True
     for file in _pictures_in(tar, below) if tar.exists() else ():

@@ -31,7 +31,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from robust_tfds import conditions, errors
+from robust_tfds import errors
 from robust_tfds.corruptions import (
   batching,
   canvas,
@@ -47,7 +47,7 @@ from robust_tfds.corruptions.ops import layout
 def corrupt(
   image: jax.typing.ArrayLike,
   name: str,
-  severity: int | jax.Array,
+  severity: float | jax.Array,
   *,
   edition: str | None = None,
   key: jax.Array | None = None,
@@ -61,6 +61,8 @@ def corrupt(
     name: a corruption, see `corruptions.names("all")`.
     severity: 1-5; an integer of Python, numpy or jax, or a traced one: where
       that turns out to be another, the result is the checker of `refusal.py`.
+      Of edition `ccc` a known multiple of .25 from 0, which changes nothing, to
+      5; its whole severities have the keys of the same integers.
     edition: which published variant, see `spec.EDITIONS`; None: of a square
       picture of exactly an edition's size (224, 299, 64, 32 px) that, of all
       others `any`.
@@ -92,6 +94,9 @@ def corrupt(
       )
     drawn = _corrupt_by_draws(image, name, severity, edition, draws)
     return batching.like_input(drawn, given)
+  if spec.is_unchanged(severity, edition):
+    plugins.picture(name)
+    return batching.like_input(jnp.asarray(image), given)
   keys = seeding.picture_key(key, seed, name, severity)[None]
   if edition == "any" and not isinstance(image, jax.core.Tracer):
     # Any size without recompiling: the size travels as data.
@@ -162,7 +167,7 @@ def corrupt_in_canvas(
   image: np.ndarray,
   shape: canvas.Shape,
   name: str,
-  severity: int | jax.Array,
+  severity: float | jax.Array,
   *,
   edition: str,
   key: jax.typing.ArrayLike,
@@ -195,7 +200,7 @@ def corrupt_in_canvas(
 def corrupt_batch(
   images: jax.typing.ArrayLike,
   name: str,
-  severity: int | jax.Array,
+  severity: float | jax.Array,
   *,
   edition: str | None = None,
   keys: jax.Array,
@@ -206,8 +211,9 @@ def corrupt_batch(
   Args:
     images: uint8 `[B, H, W, 3]` (or 1 channel), 0..255.
     name: a corruption, see `corruptions.names("all")`.
-    severity: 1-5, one for the batch; may be traced. A traced one outside 1-5
-      gives the checker of `refusal.py` in place of every picture.
+    severity: 1-5, one for the batch; may be traced; of `ccc` as for `corrupt`. A
+      traced one outside 1-5 gives the checker of `refusal.py` in place of every
+      picture.
     edition: which published variant, see `spec.EDITIONS`; None: as of `corrupt`,
       by the sizes where they are given (of traced ones `any`).
     keys: JAX keys `[B]` or raw uint32 `[B, 2]`.
@@ -246,7 +252,7 @@ def _reshaped(levels: jax.Array, shape: tuple[int, ...]) -> jax.Array:
 def corrupt_flat(
   images: jax.typing.ArrayLike,
   name: str,
-  severity: int | jax.Array,
+  severity: float | jax.Array,
   *,
   edition: str | None = None,
   keys: jax.Array,
@@ -257,13 +263,15 @@ def corrupt_flat(
 
   Reshape it to `[B, H, W, 3]` in another compiled function, not in this one's.
   """
-  level = spec.severity(severity)
   images = batching.three_channels(images, batch=True)
   keys = batching.checked_keys(keys, images.shape[0])
   sizes = batching.checked_sizes(sizes, images.shape)
   if edition is None:
-    return _corrupt_by_size(images, name, level, keys, sizes)
+    return _corrupt_by_size(images, name, spec.severity(severity), keys, sizes)
   variant = spec.edition(edition)
+  if spec.is_unchanged(severity, edition):
+    return jnp.asarray(images).reshape(*images.shape[:2], -1)
+  level = spec.level(severity, variant)
   plugins.check_size(name, edition, images.shape[1:], sizes)
   rows, fixed = tables(name, edition)
   traced = any(isinstance(v, jax.core.Tracer) for v in (level, sizes))
@@ -353,9 +361,9 @@ def _arrays(
   plugin, variant = plugins.picture(name), spec.edition(edition)
   rows = plugin.tables(variant)
   for key, value in rows.items():
-    if value.shape[:1] != (len(conditions.SEVERITIES),):
+    if value.shape[:1] != (variant.levels,):
       raise errors.UserError(
-        f"{name}: table {key!r} needs a leading axis of 5."
+        f"{name}: table {key!r} needs a leading axis of {variant.levels}."
       )
   return batching.to_device((rows, plugin.assets(variant)))
 

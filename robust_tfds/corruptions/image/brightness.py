@@ -19,6 +19,7 @@ SEVERITIES = {  # added to V in [0, 1]
   "tiny_imagenet": (0.1, 0.2, 0.3, 0.4, 0.5),
   "cifar10": (0.05, 0.1, 0.15, 0.2, 0.3),
 }
+SEVERITIES["ccc"] = spec.quarters(0, SEVERITIES["imagenet"])
 _PARTS = 40  # 0.05 * 255 and 0.015 * 255 are multiples of 1/40 level
 
 

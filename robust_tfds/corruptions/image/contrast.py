@@ -17,6 +17,7 @@ SEVERITIES = {  # factor c
   "tiny_imagenet": (0.4, 0.3, 0.2, 0.1, 0.05),
   "cifar10": (0.75, 0.5, 0.4, 0.3, 0.15),
 }
+SEVERITIES["ccc"] = spec.quarters(1, SEVERITIES["imagenet"])
 _ONE = 1 << 22  # fixed point: 255 * _ONE < 2**31
 _SLACK = 512  # 1e-4 level: a flat picture must not lose a level to rounding
 

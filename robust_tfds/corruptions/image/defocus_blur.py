@@ -24,6 +24,7 @@ SEVERITIES = {  # (radius in px, sigma of the anti-aliasing blur in px)
   "tiny_imagenet": ((0.5, 0.6), (1, 0.1), (1.5, 0.1), (2.5, 0.01), (3, 0.1)),
   "cifar10": ((0.3, 0.4), (0.4, 0.5), (0.5, 0.6), (1, 0.2), (1.5, 0.1)),
 }
+SEVERITIES["ccc"] = spec.quarters((0, 0), SEVERITIES["imagenet"])
 _UNITS = 2560  # sum of the integer weights; bounds the transform's error to 1/4
 _GREY = 128.0  # subtracted before the transform: half the range, half the error
 
@@ -33,10 +34,10 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   levels.
   """
   disks = [_disk(*row) for row in edition.row(SEVERITIES)]
-  reach = max(_reach(d) for d in disks)
+  reach = max(_reach(_odd(d)) for d in disks)
   kernels, scales = [], []
   for disk in disks:
-    disk = _recentre(disk, reach)
+    disk = _recentre(_odd(disk), reach)
     integers, scale = _integers(disk)
     kernels.append(integers)
     scales.append(scale)
@@ -104,6 +105,17 @@ def _disk(radius: float, alias_sigma: float) -> np.ndarray:
       for k, w in enumerate(weights)
     )
   return disk
+
+
+def _odd(disk: np.ndarray) -> np.ndarray:
+  """Return a kernel of odd side with the same anchor, turned for a convolution.
+
+  Fractions of CCC above 8 px have an even side, which OpenCV anchors after the
+  middle; kernels of odd side are symmetric.
+  """
+  if disk.shape[0] % 2:
+    return disk
+  return np.pad(disk, (0, 1))[::-1, ::-1]
 
 
 def _reach(disk: np.ndarray) -> int:

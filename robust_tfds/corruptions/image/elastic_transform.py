@@ -45,6 +45,7 @@ SEVERITIES = {  # (displacement, its smoothness, affine jitter) / elastic_px
   # imagecorruptions: displacement alone, in units of 250 * 0.005 * height.
   "any": ((0.05,), (0.065,), (0.085,), (0.1,), (0.12,)),
 }
+SEVERITIES["ccc"] = spec.quarters((0, 999 / 244, 0), SEVERITIES["imagenet"])
 _ANY = 250 * 0.005
 _ANY_SIGMA = 0.01  # of each side
 _TRUNCATE = 3.0

@@ -18,6 +18,7 @@ SEVERITIES = {  # (strength, decay of the plasma's amplitude)
   "tiny_imagenet": ((0.4, 3), (0.7, 3), (1, 2.5), (1.5, 2), (2, 1.75)),
   "cifar10": ((0.2, 3), (0.5, 3), (0.75, 2.5), (1, 2), (1.5, 1.75)),
 }
+SEVERITIES["ccc"] = spec.quarters((0, 2), SEVERITIES["imagenet"])
 _LEVELS = 16  # maps up to 65536 px
 _FINE = 4096.0  # levels are summed in units of 1 / 4096
 

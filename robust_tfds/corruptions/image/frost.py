@@ -25,13 +25,14 @@ SEVERITIES = {  # weights of the picture and of the frost
   ),
   "cifar10": ((1, 0.2), (1, 0.3), (0.9, 0.4), (0.85, 0.4), (0.75, 0.45)),
 }
+SEVERITIES["ccc"] = spec.quarters((1, 0), SEVERITIES["imagenet"])
 _MORE = 1.1  # imagecorruptions enlarges by this on top
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """Return `weights` of picture and frost in hundredths, int32 `[5, 2]`."""
+  """Return `weights` of picture and frost in 400ths, int32 `[5, 2]`."""
   row = np.array(edition.row(SEVERITIES), np.float64)
-  return {"weights": np.round(row * 100).astype(np.int32)}
+  return {"weights": np.round(row * 400).astype(np.int32)}
 
 
 def assets(edition: spec.Edition) -> dict[str, np.ndarray]:
@@ -79,8 +80,8 @@ def apply(scene: plugins.Scene, draws: tuple[jax.Array, ...]) -> jax.Array:
     frost = _crop(which, corner, image.shape, scene.size, table, scene.edition)
   ours, its = table["weights"]
   total = ours * layout.flat(image).astype(jnp.int32) + its * frost
-  # Exactly total // 100: below 255 levels, 5243 / 2**19 is near enough.
-  return (jnp.minimum(total, 25500) * 5243) >> 19
+  # Exactly total // 400: below 255 levels, 5243 / 2**19 is near enough.
+  return ((jnp.minimum(total, 102000) >> 2) * 5243) >> 19
 
 
 def resized(

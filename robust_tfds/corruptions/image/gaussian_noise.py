@@ -16,6 +16,7 @@ SEVERITIES = {  # standard deviation, of v in [0, 1]
   "tiny_imagenet": (0.04, 0.08, 0.12, 0.15, 0.18),
   "cifar10": (0.04, 0.06, 0.08, 0.09, 0.10),
 }
+SEVERITIES["ccc"] = spec.quarters(0, SEVERITIES["imagenet"])
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:

@@ -19,7 +19,9 @@ from robust_tfds.corruptions.ops import (
   taps,
 )
 
-SEVERITIES = {  # (sigma in px, largest displacement in px, passes)
+SEVERITIES: dict[
+  str, tuple
+] = {  # (sigma in px, largest displacement in px, passes)
   "imagenet": ((0.7, 1, 2), (0.9, 2, 1), (1, 2, 3), (1.1, 3, 2), (1.5, 4, 2)),
   "inception": (
     (0.8, 1, 3),
@@ -43,6 +45,11 @@ SEVERITIES = {  # (sigma in px, largest displacement in px, passes)
     (0.4, 1, 2),
   ),
 }
+# CCC rounds the loops, and moves by a pixel at least.
+SEVERITIES["ccc"] = tuple(
+  (sigma, max(1, round(delta)), round(passes))
+  for sigma, delta, passes in spec.quarters((0, 0, 0), SEVERITIES["imagenet"])
+)
 _WEYL = 0x9E3779B9  # odd: a different key for every pass
 
 

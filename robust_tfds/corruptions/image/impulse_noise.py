@@ -18,6 +18,7 @@ SEVERITIES = {  # probability that a value is replaced
   "tiny_imagenet": (0.01, 0.02, 0.05, 0.08, 0.14),
   "cifar10": (0.01, 0.02, 0.03, 0.05, 0.07),
 }
+SEVERITIES["ccc"] = spec.quarters(0, SEVERITIES["imagenet"])
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:

@@ -15,6 +15,7 @@ SEVERITIES = {  # quality
   "tiny_imagenet": (65, 58, 50, 40, 25),
   "cifar10": (80, 65, 58, 50, 40),
 }
+SEVERITIES["ccc"] = tuple(map(round, spec.quarters(85, SEVERITIES["imagenet"])))
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:

@@ -18,6 +18,7 @@ SEVERITIES = {  # (radius, sigma) in px
   "tiny_imagenet": ((10, 1), (10, 1.5), (10, 2), (10, 2.5), (12, 3)),
   "cifar10": ((6, 1), (6, 1.5), (6, 2), (8, 2), (9, 2.5)),
 }
+SEVERITIES["ccc"] = spec.quarters((0, 0), SEVERITIES["imagenet"])
 BITS = 22  # 255 << 22 fits int32
 _BIAS = (1 << BITS) // 514  # q // 257 with q = floor(257 * sum + 1/2)
 

@@ -27,21 +27,23 @@ SEVERITIES = {  # fraction of the side that is kept
   "tiny_imagenet": (0.9, 0.8, 0.7, 0.6, 0.5),
   "cifar10": (0.95, 0.9, 0.85, 0.75, 0.65),
 }
+SEVERITIES["ccc"] = spec.quarters(1, SEVERITIES["imagenet"])
 # The first pixel and the number of pixels of every small position.
 Window = tuple[jax.Array, jax.Array]
 Maps = tuple[Window, jax.Array]
+_PARTS = 400  # every fraction is a multiple of 1/80 or 1/100
 _BITS = 22  # Resample.c: PRECISION_BITS of 8-bit images
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """Return `share`: (percent of the side, 100), int32 `[5, 2]`: exact until
+  """Return `share`: (400ths of the side, 400), int32 `[5, 2]`: exact until
   divided.
 
-  XLA would turn a constant 100 into a product with 0.01, which rounds
+  XLA would turn a constant 400 into a product with 0.0025, which rounds
   differently.
   """
-  percent = np.round(np.array(edition.row(SEVERITIES)) * 100)
-  return {"share": np.stack([percent, 0 * percent + 100], 1).astype(np.int32)}
+  parts = np.round(np.array(edition.row(SEVERITIES)) * _PARTS)
+  return {"share": np.stack([parts, 0 * parts + _PARTS], 1).astype(np.int32)}
 
 
 def prepare(
@@ -160,8 +162,8 @@ def _maps(
   most = max(_most(valid, canvas, fraction) for fraction in fractions)
   with jax.enable_x64(True):
     length = jnp.asarray(valid).astype(jnp.float64)
-    percent, hundred = share.astype(jnp.float64)
-    target = jnp.maximum(jnp.floor(length * (percent / hundred)), 1.0)
+    parts, whole = share.astype(jnp.float64)
+    target = jnp.maximum(jnp.floor(length * (parts / whole)), 1.0)
     first, count = _windows(length, target, small, most)
     if accumulate:
       up = _accumulated(target / length, canvas)

@@ -7,6 +7,7 @@ variables"): one random word and one read, whatever the rate. Counts beyond the
 rate all saturate to white and share one outcome.
 """
 
+import math
 from collections.abc import Sequence
 
 import jax
@@ -22,23 +23,39 @@ SEVERITIES = {  # expected photons of a white value
   "tiny_imagenet": (250, 100, 50, 30, 15),
   "cifar10": (500, 250, 100, 75, 50),
 }
+# CCC interpolates what a photon is worth.
+SEVERITIES["ccc"] = tuple(
+  round(1 / worth, 6)
+  for worth in spec.quarters(0, [1 / rate for rate in SEVERITIES["imagenet"]])
+)
 _WORD = 32
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   """Return `alias` uint32 `[5, 256, columns]` and `step`, levels per photon
-  `[5]`.
+  `[5]`; of CCC also `bits` of the columns that a row uses.
 
   Column j of a level's table is drawn with the word's top bits; an entry holds
   the share of the column that stays with count j (high bits, in units of the
   word's remaining bits) and the count that has the rest (low bits).
   """
-  return alias_tables(edition.row(SEVERITIES))
+  rates = edition.row(SEVERITIES)
+  if edition.steps == 1:
+    return alias_tables(rates)
+  # As many columns as `imagenet` has, or more: whole severities draw alike.
+  most = max(SEVERITIES["imagenet"])
+  each = [alias_tables((most, rate)) for rate in rates]
+  bits = [t["alias"].shape[-1].bit_length() - 1 for t in each]
+  alias = np.zeros((len(rates), 256, 1 << max(bits)), np.uint32)
+  for row, table in zip(alias, each, strict=True):
+    row[:, : table["alias"].shape[-1]] = table["alias"][1]
+  steps = np.stack([table["step"][1] for table in each])
+  return {"alias": alias, "step": steps, "bits": np.array(bits, np.uint32)}
 
 
-def alias_tables(rates: Sequence[int]) -> dict[str, np.ndarray]:
+def alias_tables(rates: Sequence[float]) -> dict[str, np.ndarray]:
   """Return `tables` for any rates."""
-  bits = int(max(rates)).bit_length()  # counts 0..rate
+  bits = math.ceil(max(rates)).bit_length()  # counts 0..rate
   pmf = np.concatenate([_clipped_poisson(r, 1 << bits) for r in rates])
   return {
     "alias": _alias(pmf).reshape(len(rates), 256, 1 << bits),
@@ -51,14 +68,15 @@ def draw(scene: plugins.Scene, stream: jax.typing.ArrayLike = 0) -> jax.Array:
   equal.
   """
   columns = scene.table["alias"].shape[-1]
-  shift = _WORD - (columns.bit_length() - 1)
+  bits = scene.table.get("bits", columns.bit_length() - 1)
+  shift = _WORD - bits
   levels = layout.flat(scene.image).astype(jnp.uint32)
   words = seeding.bits(scene.key, levels.shape, stream)
   column = words >> shift
   entry = scene.table["alias"].reshape(-1)[levels * columns + column]
-  rest = words & np.uint32((1 << shift) - 1)
-  stays = rest < (entry >> (_WORD - shift))
-  count = jnp.where(stays, column, entry & np.uint32(columns - 1))
+  rest = words - (column << shift)
+  stays = rest < (entry >> bits)
+  count = jnp.where(stays, column, entry & ((np.uint32(1) << bits) - 1))
   return count.astype(jnp.int32)
 
 
@@ -67,33 +85,33 @@ def apply(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
   return layout.flat(draws).astype(jnp.float32) * scene.table["step"]
 
 
-def _step(rate: int) -> np.float32:
+def _step(rate: float) -> np.float32:
   """Return the levels per photon, rounded so that truncation equals the float64
   code's.
   """
-  counts = np.arange(rate + 1)
+  counts = np.arange(math.ceil(rate) + 1)
   want = (np.clip(counts / float(rate), 0, 1) * 255).astype(np.uint8)
   step = np.float32(255 / rate)
   for candidate in (step, np.nextafter(step, np.float32(256))):
-    if np.array_equal(
-      (counts.astype(np.float32) * candidate).astype(int), want
-    ):
+    levels = np.minimum(counts.astype(np.float32) * candidate, 255)
+    if np.array_equal(levels.astype(int), want):
       return candidate
   raise AssertionError(f"No float32 step reproduces the levels of rate {rate}.")
 
 
-def _clipped_poisson(rate: int, columns: int) -> np.ndarray:
+def _clipped_poisson(rate: float, columns: int) -> np.ndarray:
   """Compute probabilities `[256, columns]` of min(Poisson(level / 255 * rate),
   rate).
   """
-  counts = np.arange(rate)
+  largest = math.ceil(rate)
+  counts = np.arange(largest)
   mean = (np.arange(256) / 255 * rate)[:, None]
   log_factorial = np.concatenate([[0], np.cumsum(np.log(counts[1:]))])
   with np.errstate(divide="ignore", invalid="ignore"):
     log = np.where(counts == 0, 0.0, counts * np.log(mean))
   pmf = np.zeros((256, columns))
-  pmf[:, :rate] = np.exp(log - mean - log_factorial)
-  pmf[:, rate] = np.maximum(1 - pmf.sum(axis=1), 0)
+  pmf[:, :largest] = np.exp(log - mean - log_factorial)
+  pmf[:, largest] = np.maximum(1 - pmf.sum(axis=1), 0)
   return pmf
 
 

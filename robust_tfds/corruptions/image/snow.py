@@ -43,6 +43,9 @@ SEVERITIES = {  # (mean, deviation, zoom, threshold, radius, sigma, mix)
     (0.3, 0.3, 1.25, 0.65, 14, 12, 0.8),
   ),
 }
+SEVERITIES["ccc"] = spec.quarters(
+  (0.1, 0.3, 3, 1, 10, 4, 1), SEVERITIES["imagenet"]
+)
 BITS = 16  # weights of the blur, which sees layers of up to 14 bits
 _GREY = (19595, 38470, 7471)  # .299 .587 .114 of 65536, OpenCV's RGB2GRAY
 

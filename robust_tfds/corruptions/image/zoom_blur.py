@@ -25,6 +25,7 @@ SEVERITIES = {  # (stop, step) of arange(1, stop, step)
   "tiny_imagenet": _SMALL,
   "cifar10": _SMALL,
 }
+SEVERITIES["ccc"] = spec.quarters((1, 0.01), SEVERITIES["imagenet"])
 # Horizontal weights in whole 1 / 4096, so that flat areas sum exactly in 24
 # bits and are not truncated to one level less.
 _STEPS = 4096.0

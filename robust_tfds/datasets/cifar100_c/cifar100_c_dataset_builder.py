@@ -12,6 +12,7 @@ class Builder(cifar10_c_dataset_builder.Builder):
   VERSION = tfds.core.Version("1.0.0")
   RELEASE_NOTES = {"1.0.0": "Initial release."}
   SET = cifar.CIFAR100
+  PUBLISHED_FOLDER = "CIFAR-100-C"
   MANUAL_DOWNLOAD_INSTRUCTIONS = (
     f"{cifar.CIFAR100.instructions}\n{frost.INSTRUCTIONS}"
   )

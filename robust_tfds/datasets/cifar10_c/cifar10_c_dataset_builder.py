@@ -14,6 +14,7 @@ class Builder(pictures.Builder):
 
   Attributes:
     SET: CIFAR-10 or CIFAR-100.
+    PUBLISHED_FOLDER: the folder of the authors' arrays.
   """
 
   VERSION = tfds.core.Version("1.0.0")
@@ -23,6 +24,7 @@ class Builder(pictures.Builder):
   MANUAL_DOWNLOAD_INSTRUCTIONS = (
     f"{cifar.CIFAR10.instructions}\n{frost.INSTRUCTIONS}"
   )
+  PUBLISHED_FOLDER: ClassVar[str] = "CIFAR-10-C"
   EDITION = "cifar10"
   CODECS = (pictures.RAW, base.PUBLISHED)
   PUBLISHED_LOSSLESS = True
@@ -41,5 +43,8 @@ class Builder(pictures.Builder):
 
   def _published(self, dl_manager: Any) -> Iterator[pictures.Row]:
     return published_arrays.corrupted(
-      dl_manager.manual_dir, self.SET, self.config.condition
+      dl_manager.manual_dir,
+      self.PUBLISHED_FOLDER,
+      self.SET,
+      self.config.condition,
     )

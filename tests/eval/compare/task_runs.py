@@ -42,11 +42,18 @@ def write(folder, task, columns, *, label="net", seed=0, truth=None, **data):
     small_runs.data_facts(
       dataset=data["name"], settings=bound.data_facts(), **facts
     ),
-    {(label, c): {**_ids(), **columns(c)} for c in bound.conditions()},
+    {(label, c): _with_ids(task, columns(c)) for c in bound.conditions()},
   )
   if truth is not None:
     Workdir(folder).write_truth(truth)
   return folder
+
+
+def _with_ids(task, columns) -> dict[str, np.ndarray]:
+  out = {**_ids(), **columns}
+  if task == "segmentation":
+    del out["label"]
+  return out
 
 
 def _ids() -> dict[str, np.ndarray]:
@@ -222,3 +229,20 @@ def numbers(folder, ap, **options):
   data = {"name": "coco_c", "corruptions": "common"}
   data |= {"severities": (1, 2, 3, 4, 5)}
   return write(folder, "detection", columns, **data | options)
+
+
+def segmentation(folder, strength, **options):
+  """Pictures whose pixels are right with a chance that their hardness lowers."""
+
+  def columns(condition):
+    rng = np.random.default_rng(condition.level)
+    chance = np.clip(strength - hardness() / 4 - condition.level / 20, 0, 1)
+    right = rng.binomial(400, np.repeat(chance[:, None], 3, 1))
+    labelled = np.full((N, 3), 400)
+    union = labelled + np.roll(labelled - right, 1, axis=1)
+    areas = np.stack([right, union, labelled], axis=-1).astype(np.int64)
+    return {"areas": areas}
+
+  data = {"name": "cityscapes_seg_c", "corruptions": "common"}
+  data |= {"severities": (1, 2, 3, 4, 5)}
+  return write(folder, "segmentation", columns, **data | options)

@@ -132,6 +132,16 @@ class NetworksTest(parameterized.TestCase):
       self.assertNotEmpty(of_paper, paper)
       self.assertEmpty(of_paper - names, paper)
 
+  def test_zero_shot(self):
+    """Errors of what is printed as accuracies, each beside its natural set."""
+    got = papers.printed("clip_vit_l_14", "objectnet")
+    self.assertEqual(got["clean_error"], 1 - 0.6889)
+    self.assertIn("Cherti et al. 2023", got["source"])
+    rows = papers.rows("cherti2023")
+    self.assertLen(rows, 13 * 6)
+    self.assertEqual(rows[0].text, "0.5982")
+    self.assertEqual({r.metric for r in rows}, {"clean_error"})
+
   def test_unknown_models_have_nothing(self):
     self.assertEmpty(papers.printed("my_model", "imagenet_c"))
 
@@ -191,7 +201,7 @@ class DetectionTest(absltest.TestCase):
 
 class SourcesTest(absltest.TestCase):
   def test_every_paper_has_one(self):
-    self.assertLen(papers.names(), 4)
+    self.assertLen(papers.names(), 9)
     for name in papers.names():
       self.assertRegex(papers.source(name), r"et al\.|&")
 

@@ -193,10 +193,24 @@ def _michaelis() -> Iterator[Fact]:
       )
 
 
+def _agnihotri() -> Iterator[Fact]:
+  metrics = {"mean": "mean_miou", "gam": "gam"}
+  for row in _table("semsegbench_2d_sev3.tsv"):
+    network = f"{row['architecture']} {row['backbone']}"
+    for column, text in row.items():
+      start, _, name = column.partition("_2d_")
+      if column == "mIoU_clean" or name:
+        metric = metrics.get(name, "miou") if name else "clean_miou"
+        name = "" if name in metrics else name
+        fact = (network, row["crop_size"], metric, name, float(text))
+        yield "severity3", *fact
+
+
 class CompleteTest(parameterized.TestCase):
   """No number is missing, none too many, each as often as it is printed."""
 
   @parameterized.named_parameters(
+    ("agnihotri", "agnihotri2025", _agnihotri, 76 * 18),
     ("hendrycks", "hendrycks2019", _hendrycks, 512),
     ("michaelis", "michaelis2019", _michaelis, 35 * 3),
     ("schiappa", "schiappa2023", _schiappa, 1660),
@@ -327,6 +341,7 @@ class RowsTest(parameterized.TestCase):
   @parameterized.parameters(
     ("hendrycks2019", ("ce", "relative_ce"), conditions.PICTURES),
     ("hendrycks2019", ("fr", "t5d"), conditions.SEQUENCES),
+    ("agnihotri2025", ("miou",), conditions.PICTURES),
     ("schiappa2023", ("gamma_a", "gamma_r"), conditions.VIDEOS),
   )
   def test_conditions_have_our_names(self, paper, metrics, family):

@@ -136,7 +136,8 @@ class ContractTest(in_folder.TestCase):
   def test_damaged_files_are_refused_or_scored(self, name):
     """A refusal is a `UserError`; any other exception is a bug."""
     reader, path, options = self._case(name)
-    files = [path] if path.is_file() else sorted(path.iterdir())
+    below = sorted(pathlib.Path(path).rglob("*")) or [path]
+    files = [file for file in below if file.is_file()]
     for file in files:
       whole = file.read_bytes()
       half = len(whole) // 2

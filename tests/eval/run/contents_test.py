@@ -1,11 +1,13 @@
 """Hashes of prepared sets: of their bytes, and each file read once."""
 
 import contextlib
+import functools
 import io
 import os
 import types
 from unittest import mock
 
+from eval.pipeline import inputs
 from eval.run.execution import contents
 from robust_tfds.storage import paths as paths_lib
 from tests import in_folder
@@ -15,7 +17,9 @@ def _source(*paths):
   split = types.SimpleNamespace(filepaths=list(paths))
   info = types.SimpleNamespace(splits={"test": split})
   builder = types.SimpleNamespace(info=info)
-  return types.SimpleNamespace(builder=builder, split="test")
+  source = types.SimpleNamespace(builder=builder, split="test")
+  source.content = functools.partial(inputs.Source.content, source)
+  return source
 
 
 class ContentsTest(in_folder.TestCase):

@@ -4,6 +4,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from models.detection.detector import DetectorSpec
+from models.segmentation.spec import SegmenterSpec
 
 
 class Brightest:
@@ -34,6 +35,22 @@ class Brightest:
       "classes": jnp.tile(jnp.array([1, 0]), (n, 1)),
       "valid": jnp.tile(jnp.array([True, False]), (n, 1)),
     }
+
+
+class BrightestPixels(Brightest):
+  """Calls bright pixels a 1 (class 2), and all others background."""
+
+  spec = SegmenterSpec(num_classes=11, label_space="digits_segmentation")
+
+  def apply(self, variables, images, sizes):
+    del variables, sizes
+    grey = images.astype(jnp.float32).mean(-1)
+    return jnp.where(grey > 160, 2, 0)
+
+
+def build_segmenter() -> BrightestPixels:
+  """`tests.eval.tasks.brightest_model:build_segmenter`."""
+  return BrightestPixels()
 
 
 def build() -> Brightest:

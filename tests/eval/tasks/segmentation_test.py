@@ -8,6 +8,9 @@ from absl.testing import absltest, parameterized
 from eval import tasks
 from eval.cells.cell import Cell
 from eval.cells.files import packed
+from eval.compare import runs, scores
+from eval.compare.boards import build
+from eval.compare.pairs import compare
 from eval.metrics import segmentation as metrics
 from eval.pipeline import inputs, relabel
 from eval.report.reports.segmentation import gallery
@@ -15,6 +18,8 @@ from eval.tasks import base, segmentation
 from eval.tasks.parts import class_maps, protocols
 from robust_tfds import conditions, errors
 from robust_tfds.conditions import Condition
+from tests import in_folder
+from tests.eval.compare import task_runs
 
 _CLASSES = 5
 
@@ -185,6 +190,38 @@ class HeadlinesTest(parameterized.TestCase):
     self.assertAlmostEqual(measured.rows[0].value, want)
     self.assertIn("1 of 5 classes in neither", measured.rows[0].note)
     self.assertNotIn("iou/class=2", measured.numbers)
+
+
+class SideBySideTest(in_folder.TestCase):
+  """Boards and comparisons of two runs."""
+
+  def _run(self, name, strength, **options):
+    place = self.root / name
+    return task_runs.segmentation(place, strength, label=name, **options)
+
+  def _boards(self, *folders):
+    return build.boards(scores.score_runs(runs.read([str(f) for f in folders])))
+
+  def test_a_board_ranks_one_protocol(self):
+    one, other = self._run("one", 0.9), self._run("other", 0.8)
+    theirs = self._run("theirs", 0.7, protocol="fan_19", corruptions="all")
+    boards = self._boards(one, other, theirs)
+    self.assertLen(boards, 2)
+    first = max(boards, key=lambda board: len(board.entries))
+    self.assertEqual([e.label for e in first.entries], ["one", "other"])
+    self.assertEqual(first.ranked_by, "mean_miou")
+
+  def test_a_comparison_of_the_same_pictures(self):
+    both = self._run("one", 0.9), self._run("other", 0.7)
+    first, second = runs.read_pair(*map(str, both))
+    (compared,) = compare.runs(first, second, "one,other")
+    lines = {(ln.metric, ln.corruption, ln.level): ln for ln in compared.lines}
+    for key in (("mean_miou", "", None), ("miou", "", 0), ("miou", "fog", 3)):
+      difference = lines[key].difference
+      self.assertAlmostEqual(
+        difference.value, lines[key].first - lines[key].second
+      )
+      self.assertGreater(difference.lo, 0, key)
 
 
 class ProtocolTest(absltest.TestCase):

@@ -41,6 +41,7 @@ _OF_CELLS = (
   "map_pmk",
   "seen_subtype_accuracy",
   "unseen_subtype_accuracy",
+  "value",
 )
 _ONE_CONDITION = ("frames", "frame_detection", "subtypes")
 # What is the mean over corruptions of means over levels.
@@ -48,6 +49,7 @@ _PLAIN = {
   **dict.fromkeys(("mean_error", "mean_corruption_error"), "error"),
   "extra_mean_corruption_error": "error",
   "mean_accuracy": "accuracy",
+  "mean_value": "value",
   "mean_flip_probability": "flip_probability",
   "mean_unnormalised_t5d": "unnormalised_t5d",
   **dict.fromkeys(("mean_ap", "mpc", "mpc_validation"), "bbox/AP"),
@@ -117,6 +119,9 @@ def _by_definition(key, cells, ours, theirs):
     plain = "flip_probability" if "fr" in metric else "unnormalised_t5d"
     each = mean(lambda c: at(ours, c, plain) / at(theirs, c, plain))
     return np.mean([*each.values()])
+  if metric == "value_retained":
+    each = mean(lambda c: at(ours, c, "value"))
+    return np.mean([*each.values()]) / at(ours, clean, "value")
   if metric == "accuracy_retained":
     right = 1 - at(ours, clean, "error")
     each = mean(lambda c: (1 - at(ours, c, "error")) / right)

@@ -154,7 +154,7 @@ class DoorTest(parameterized.TestCase):
       (lambda x: x[:, 0, :, 0][:, :5], r"shape \(5, 5\).* background, leave"),
       (lambda x: _net(x)[:, None], r"shape \(5, 1, 4\).*drop the axes of len"),
       (lambda x: _net(x).T, r"shape \(4, 5\), expected"),
-      (lambda x: x @ _WEIGHTS, r"shape \(5, 8, 8, 4\).*not evaluated here"),
+      (lambda x: x @ _WEIGHTS, r"shape \(5, 8, 8, 4\).*metric of your own"),
       (lambda x: _net(x).argmax(1), r"shape \(5,\).*logits of all classes"),
       (lambda x: _net(x)[0], r"shape \(4,\).*keep the axis of the batch"),
       (lambda x: _net(x).astype("int16"), "int16 numbers, expected float log"),

@@ -11,6 +11,7 @@ from eval.charts import pictures
 from eval.metrics import definitions
 from eval.report.reports import base
 from eval.tables.context import Context
+from robust_tfds.charts import style
 
 _IGNORE = 255
 _GREY = (128, 128, 128)  # pixels that do not count
@@ -36,7 +37,13 @@ class Gallery(base.Pictures):
 
   def lines(self, context: Context) -> Sequence[pictures.Line]:
     first, folded = self.folded(context)
-    return [*first, *folded]
+    return [*first[:-1], *folded]  # the last names the colours
+
+  def draw(self, context: Context) -> style.Figure | None:
+    fig = super().draw(context)
+    if fig:
+      _add_legend(fig, _legend(context))
+    return fig
 
   def folded(
     self, context: Context
@@ -107,6 +114,21 @@ def _legend(context: Context) -> pictures.Line:
     for i in _shown(context.maps.values())[:_MOST]
   ]
   return pictures.Line(swatches, "classes")
+
+
+def _add_legend(fig: style.Figure, classes: pictures.Line) -> None:
+  from matplotlib.patches import Patch
+
+  fig.legend(
+    handles=[
+      Patch(color=p.pixels[0, 0] / 255, label=p.title)
+      for p in classes.pictures
+      if p.pixels is not None
+    ],
+    loc="outside upper center",
+    ncols=6,
+    fontsize=7,
+  )
 
 
 def _shown(listed: Iterable[Sequence[tuple[np.ndarray, ...]]]) -> list[int]:

@@ -20,9 +20,10 @@ def _per_channel(values: Array, like: Array) -> Array:
   return values.reshape(-1, *(1,) * (like.ndim - 2))
 
 
-def _batch_norm(
-  node: Node, x: Array, scale: Array, bias: Array, mean: Array, var: Array
-) -> jax.Array:
+def _batch_norm(node: Node, x: Array, *arrays: Array) -> jax.Array:
+  if layer := node.attributes.get("layer"):  # of a graph that was opened
+    return layer(x)
+  scale, bias, mean, var = arrays
   if node.attributes.get("training_mode"):
     raise node.refuse("is in training mode. Export the model in eval mode.")
   gain = scale * jax.lax.rsqrt(var + _epsilon(node, var))
@@ -45,8 +46,10 @@ def _standardised(x: Array, axes: tuple[int, ...], epsilon: Any) -> Any:
 
 
 def _layer_norm(
-  node: Node, x: Array, scale: Array, bias: Array | None = None
+  node: Node, x: Array, scale: Array = None, bias: Array | None = None
 ) -> Any:
+  if layer := node.attributes.get("layer"):  # of a graph that was opened
+    return layer(x)
   axis = node.attributes.get("axis", -1) % x.ndim
   # `stash_type` says: statistics in float32, whatever the pixels are.
   wide = x.astype(jnp.float32)

@@ -15,6 +15,7 @@ _RUNS = (
   ("frames", task_runs.frames),
   ("detection", task_runs.detection),
   ("detection", task_runs.numbers),
+  ("segmentation", task_runs.segmentation),
 )
 
 

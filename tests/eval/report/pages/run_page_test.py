@@ -87,7 +87,7 @@ class HtmlTest(in_folder.TestCase):
     )
     page = self._page(dataclasses.replace(context, notes=[none]))
     self.assertNotIn('data-k="mean_corruption_error"', page)
-    self.assertIn("Mean error (15) of m: lacks fog.", page)
+    self.assertIn("Mean error (common) of m: lacks fog.", page)
 
   def test_pictures_beyond_the_first_are_folded(self):
     class Many(base.Pictures):

@@ -1,0 +1,300 @@
+"""What a run is asked of models that adapt while they are tested: `config.adapt`.
+
+Each model of the run then stands in it twice: as it is, and adapting
+(`resnet50`, `resnet50 tent`), shown the same pictures.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import typing
+from collections.abc import Mapping, Sequence
+from typing import Annotated, Any, Literal
+
+import pydantic
+
+from eval.pipeline import streams
+from models import adaptation
+from models.adaptation import base
+from robust_tfds import errors, settings
+from robust_tfds.conditions import Condition
+
+SMALL_PX, _SMALL_BATCH, _BATCH = 32, 200, 64
+_LEVEL = 5  # of streams, which have one
+TEST = "test"  # of `clean`: the clean twins of the test pictures
+_ALIKE = ("batch_size", "last_batch")  # of all entries: they share a pass
+_UNNAMED: Any = None
+_Setting = Annotated[
+  streams.Setting,
+  pydantic.Field(description=f"one of {', '.join(streams.SETTINGS)}"),
+]
+_Order = Annotated[
+  int | None,
+  pydantic.Field(ge=0, le=9, description="CoTTA's orders 0 to 9, or None"),
+]
+_Last = Annotated[
+  Literal["keep", "drop"], pydantic.Field(description="'keep' or 'drop'")
+]
+_Reset = Annotated[
+  Literal["method", "new"], pydantic.Field(description="'method' or 'new'")
+]
+_Given = Annotated[
+  dict[str, Any], pydantic.Field(description="the method's hyperparameters")
+]
+
+
+class Adapt(settings.Group):
+  """How a model adapts.
+
+  Attributes:
+    method: a name of `models.adaptation.names()`.
+    setting: where the state begins anew, and what a stream is:
+      `pipeline/streams.py`.
+    batch_size: pictures of a batch, also of the run's; 0: 200 for pictures up to
+      32 px, else 64.
+    order: of the domains of a stream: CoTTA's orders 0 to 9; None: the papers'.
+    seed: of the pictures' order and of what methods draw.
+    seeds: so many runs of the model, with `seed`, `seed + 1`, ...
+    last_batch: `keep` a smaller last batch, or `drop` its pictures from the run.
+    shuffle: False: in the order of the set, which class folders sort by class.
+    delta: of `correlated`, Dirichlet's: the smaller, the more pictures of one
+      class follow each other.
+    reset: `method`: between conditions the method's own reset, as in its authors'
+      code; `new`: a new state.
+    clean: clean pictures for methods that need some, `DATASET:SPLIT`, or `test`:
+      the clean twins of the test pictures, which is marked.
+    clean_examples: how many of them.
+    hyperparameters: of the method; what is left out is the papers'.
+    beside: further methods, each of which the models adapt by too.
+    run: values of the run's config that replace its own where it adapts.
+    source: label of the model that does not adapt, beside which it stands.
+  """
+
+  method: settings.Name = _UNNAMED
+  setting: _Setting = "reset"
+  batch_size: settings.From0 = 0
+  order: _Order = None
+  seed: settings.Seed = 0
+  seeds: settings.Positive = 1
+  last_batch: _Last = "keep"
+  shuffle: settings.Flag = True
+  delta: settings.Rate = 0.1
+  reset: _Reset = "method"
+  clean: settings.Text = ""
+  clean_examples: settings.Positive = 2000
+  hyperparameters: _Given = {}
+  beside: settings.Text = ""
+  run: _Given = {}
+  source: settings.Text = ""
+
+  @property
+  def stream(self) -> streams.Stream:
+    """The order in which pictures come."""
+    return streams.Stream(
+      self.setting,
+      self.order,
+      self.seed,
+      self.shuffle,
+      float(self.delta) if self.setting == "correlated" else None,
+    )
+
+  @property
+  def is_sequential(self) -> bool:
+    """Whether a model goes through its conditions one after the other.
+
+    Under `reset` those do whose own reset keeps something, and those whose states
+    are too large to have one a condition.
+    """
+    if self.setting in streams.SEQUENTIAL:
+      return True
+    aside = adaptation.get(self.method).side_by_side
+    return self.setting == "reset" and not aside
+
+  def facts(self) -> dict[str, str | int | float | bool | None]:
+    """Return what the numbers of a model depend on, as facts of its cells."""
+    given = sorted(self.hyperparameters.items())
+    flat = {k: v for k, v in given if k != "optimizer"}
+    facts: dict[str, Any] = {
+      "method": self.method,
+      **flat,
+      "setting": self.setting,
+      "batch": self.batch_size,
+      "last_batch": self.last_batch,
+      "seed": self.seed,
+    }
+    if self.setting in streams.SEQUENTIAL:
+      facts["order"] = "papers'" if self.order is None else self.order
+    if self.setting == "correlated":
+      facts["delta"] = float(self.delta)
+    if not self.shuffle:
+      facts["shuffle"] = False
+    if self.reset != "method":
+      facts["reset"] = self.reset
+    return facts
+
+
+def merged(values: Mapping[str, Any]) -> dict[str, Any]:
+  """Return a run's values with those of `adapt.run`, if it adapts."""
+  asked = values.get("adapt") or {}
+  if isinstance(asked, str):
+    return dict(values)
+  if not asked.get("method"):
+    if "setting" in asked or "method" not in asked and asked:
+      raise _missing_method_error()
+    return {k: v for k, v in values.items() if k != "adapt"}
+  return _replaced(values, asked.get("run") or {})
+
+
+def _missing_method_error() -> errors.UserError:
+  return errors.UserError(
+    "config.adapt.method: missing, expected one of"
+    f" {', '.join(adaptation.names())}."
+  )
+
+
+def _replaced(old: Any, new: Any) -> Any:
+  """Return values with others in their places; models all together."""
+  if not isinstance(old, Mapping) or not isinstance(new, Mapping):
+    return new
+  whole = {k: new[k] for k in new if k not in old or k == "models"}
+  rest = {k: _replaced(v, new[k]) if k in new else v for k, v in old.items()}
+  return {**rest, **whole}
+
+
+def defaults(groups: Sequence[str]) -> dict[str, Any]:
+  """Return the keys below `config.adapt` that a command may set.
+
+  Args:
+    groups: names that lead to them, `adapt` first.
+  """
+  if len(groups) == 1:
+    return {k: v for k, v in settings.defaults(Adapt).items() if k != "source"}
+  if list(groups[1:]) == ["hyperparameters"]:
+    kinds = [adaptation.get(name) for name in adaptation.names()]
+    return {k: v for kind in kinds for k, v in _placeholders(kind).items()}
+  if list(groups[1:]) == ["hyperparameters", "optimizer"]:
+    return _placeholders(base.Optimizer)
+  return {}
+
+
+def _placeholders(kind: type) -> dict[str, Any]:
+  hints = typing.get_type_hints(kind)
+  return {
+    f.name: settings.placeholder(hints[f.name])
+    for f in dataclasses.fields(kind)
+    if f.name not in ("model", "optimizer")
+  }
+
+
+def parsed(value: Any, px: int) -> Adapt | None:
+  """Return what was asked for; None for nothing.
+
+  Args:
+    value: a method's name, or keys of `Adapt`.
+    px: side of the pictures; 0 if they differ.
+
+  Raises:
+    UserError: begins with the key, `config.adapt.seed: got -1, ...`.
+  """
+  if not value:
+    return None
+  values = {"method": value} if isinstance(value, str) else value
+  if not isinstance(values, Mapping):
+    raise errors.UserError(
+      f"adapt: got {value!r}, expected a method's name, or a dict of"
+      f" {', '.join(Adapt.model_fields)}."
+    )
+  values = {k: v for k, v in settings.plain(values).items() if v is not None}
+  asked = settings.validated(Adapt, values, "config.adapt")
+  if not asked.method:
+    raise _missing_method_error()
+  for method in (asked.method, *filter(None, (asked.beside or "").split(","))):
+    adaptation.get(method.strip())
+  usual = _SMALL_BATCH if 0 < px <= SMALL_PX else _BATCH
+  return asked.model_copy(update={"batch_size": asked.batch_size or usual})
+
+
+def entries(asked: Adapt, label: str) -> dict[str, dict[str, Any]]:
+  """Return label -> the key `adapt` of the models beside a model of the run."""
+  out = {}
+  further = [m.strip() for m in (asked.beside or "").split(",") if m.strip()]
+  for method in dict.fromkeys((asked.method, *further)):
+    for seed in range(asked.seed, asked.seed + asked.seeds):
+      name = f"{label} {method}" + f", seed {seed}" * (asked.seeds > 1)
+      update = {"method": method, "seed": seed, "seeds": 1, "source": label}
+      if method != asked.method:
+        update["hyperparameters"] = {}
+      one = asked.model_copy(update=update)
+      out[name] = one.model_dump(exclude={"beside", "run", "seeds"})
+  return out
+
+
+def levels(asked: Adapt, severities: Any) -> Any:
+  """Return the severities of a run: a stream has one, a gradual one all."""
+  if asked.setting not in streams.SEQUENTIAL:
+    return severities
+  if asked.setting == "gradual":
+    return (1, 2, 3, 4, 5)
+  one = severities if isinstance(severities, int) else None
+  listed = list(severities) if one is None else [one]
+  return tuple(listed) if len(listed) == 1 else (_LEVEL,)
+
+
+def check(adapts: Mapping[str, Adapt], batch_size: int, task: str) -> None:
+  """Refuse models of one run that cannot be shown the same batches.
+
+  Raises:
+    UserError: names the key.
+  """
+  if adapts and task != "classification":
+    raise errors.UserError(
+      f"config.adapt: got task {task!r}, expected classification: pictures with"
+      " one label each. Leave adapt out."
+    )
+  sizes = {label: a.batch_size for label, a in adapts.items()}
+  wrong = {k: n for k, n in sizes.items() if n != batch_size}
+  for label, size in wrong.items():
+    raise errors.UserError(
+      f"config.models.{label}.adapt.batch_size: got {size}, and the run's is"
+      f" {batch_size}: models of one run are shown the same batches. Set both to"
+      " the same number."
+    )
+  if len({a.last_batch for a in adapts.values()}) > 1:
+    raise errors.UserError(
+      "config.models: last_batch is keep for some models and drop for others,"
+      " expected one of them: the run's pictures differ. Make two runs."
+    )
+
+
+def passes(adapts: Mapping[str, Adapt], listed: Sequence[Condition]) -> int:
+  """Return how often a run reads its set: once a stream's condition."""
+  count = 0
+  for stream, sequential in {
+    (a.stream, a.is_sequential) for a in adapts.values()
+  }:
+    domains = stream.domains(listed) if sequential else []
+    count += len(domains) + any(c.clean for c in listed) if sequential else 1
+  return count
+
+
+def words(asked: Adapt) -> str:
+  """Return what the defaults do to the numbers, in one line."""
+  again = {
+    "reset": "each condition begins with the source's weights",
+    "episodic": "each batch begins with the source's weights",
+  }.get(asked.setting, "one stream over all conditions, never told of a shift")
+  how = (
+    f"shuffled by seed {asked.seed}"
+    if asked.shuffle
+    else ("in the stored order, which class folders sort by class")
+  )
+  last = (
+    "a smaller last batch kept"
+    if asked.last_batch == "keep"
+    else ("the pictures of a smaller last batch left out")
+  )
+  return (
+    f"adapts by {asked.method}, setting {asked.setting}: {again}; batches of"
+    f" {asked.batch_size} (adapt's, not evaluate's), pictures {how}, alike in every"
+    f" condition; {last}"
+  )

@@ -1,0 +1,234 @@
+"""The models of a run that adapt: made from their method, or refused in words."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from typing import Any
+
+import jax
+import numpy as np
+from jax.sharding import Mesh
+
+from eval.cells.workdir import Workdir
+from eval.pipeline import adapting, inputs, probabilities, streams
+from eval.run import adapt as adapt_lib
+from eval.run import data as data_lib
+from eval.run.execution import progress
+from eval.run.plan import Plan
+from models import adaptation
+from models.adapters.onnx_graph import opened as graph
+from models.model import Model
+from robust_tfds import datasets, errors, strings
+
+_SHARE, _FROM0 = (0, 1), (0, math.inf)
+_RANGES = {
+  "alpha": _SHARE,
+  "confidence": _SHARE,
+  "d_margin": _FROM0,
+  "e_margin": _FROM0,
+  "fisher_alpha": _FROM0,
+  "learning_rate": (1e-12, 1e38),
+  "momentum": _SHARE,
+  "num_views": (1, 1024),
+  "q": (1e-6, 1),
+  "recovery": _FROM0,
+  "restored": _SHARE,
+  "rho": _FROM0,
+  "teacher_momentum": _SHARE,
+}
+
+
+def predictor(
+  plan: Plan,
+  label: str,
+  kind: probabilities.OutputKind,
+  variables: Any,
+  clean: inputs.Source,
+  workdir: Workdir,
+  mesh: Mesh,
+) -> adapting.AdaptingPredictor | None:
+  """Return what runs a model that adapts; None of others.
+
+  Raises:
+    UserError: the model, the method or its pictures cannot be used.
+  """
+  adapt = plan.models[label].adapt
+  if adapt is None:
+    return None
+  model = plan.model(label)
+  if opened := graph.Opened.from_model(model):
+    model, variables = opened
+  _check(label, adapt, model, kind, clean)
+  method = method_of(adapt, model)
+  pictures = None
+  if method.needs_clean:
+    pictures = _clean_pictures(plan, label, adapt, clean, workdir)
+  with errors.prefixed(label):
+    return adapting.AdaptingPredictor(
+      method,
+      variables,
+      mesh,
+      clean=pictures,
+      seed=adapt.seed,
+      shared=adapt.is_sequential,
+      episodic=adapt.setting == "episodic",
+    )
+
+
+def method_of(adapt: adapt_lib.Adapt, model: Model) -> Any:
+  """Return the method with its hyperparameters.
+
+  Raises:
+    UserError: an unknown hyperparameter, or one out of range.
+  """
+  kind = adaptation.get(adapt.method)
+  known = [f.name for f in dataclasses.fields(kind) if f.name != "model"]
+  for name in adapt.hyperparameters:
+    if name not in known:
+      unknown = errors.unknown_error("hyperparameter", name, known)
+      raise errors.UserError(f"config.adapt.hyperparameters: {unknown}")
+  for name, value in {**adapt.hyperparameters, **_optimizer(adapt)}.items():
+    least, most = _RANGES.get(name, (-math.inf, math.inf))
+    if isinstance(value, (int, float)) and not least <= value <= most:
+      raise errors.UserError(
+        f"config.adapt.hyperparameters: {name} is {value}, expected a number from"
+        f" {least:g} to {most:g}."
+      )
+  try:
+    return kind(model, **adapt.hyperparameters)
+  except TypeError as e:
+    raise errors.UserError(
+      f"config.adapt.hyperparameters: got {adapt.hyperparameters!r}: {e}"
+    ) from e
+
+
+def facts(adapt: adapt_lib.Adapt, adapter: Any) -> dict[str, Any]:
+  """Return how a model adapts, as facts of its cells.
+
+  Devices are one: sums differ in the last bit between numbers of them.
+
+  Args:
+    adapter: from `predictor`.
+  """
+  out = {**adapt.facts(), "devices": adapter.devices}
+  if chosen := getattr(adapter.method, "chosen", None):
+    moment = f" momentum {chosen.momentum:g}" if chosen.kind == "sgd" else ""
+    nesterov = " nesterov" * chosen.nesterov
+    words = f"{chosen.kind} {chosen.learning_rate:g}{moment}{nesterov}"
+    out["optimizer"] = words
+  if adapter.method.needs_clean:
+    out["further_pictures"] = f"{adapter.clean:,} of {adapt.clean}"
+    out |= {"test_twins": True} if adapt.clean == adapt_lib.TEST else {}
+  return out
+
+
+def _optimizer(adapt: adapt_lib.Adapt) -> dict[str, Any]:
+  given = adapt.hyperparameters.get("optimizer") or {}
+  return dict(given)
+
+
+def _check(
+  label: str,
+  adapt: adapt_lib.Adapt,
+  model: Model,
+  kind: probabilities.OutputKind,
+  clean: inputs.Source,
+) -> None:
+  """Refuse what cannot adapt."""
+  if jax.process_count() > 1:
+    raise errors.UserError(
+      f"{label}: got {jax.process_count()} hosts, expected one: a batch is one"
+      " computation. Start the command on a single host."
+    )
+  if model.on_host:
+    raise errors.UserError(
+      f"{label} runs on the host ({model.route or 'a plain function'}), where its"
+      " norms cannot be reached. Adapt a network of models.names(), an nnx module,"
+      " or a torch module by the traced route."
+    )
+  if kind.name != probabilities.LOGITS:
+    raise errors.UserError(
+      f"{label} answers with {kind.name}, and adaptation needs logits. Leave out the"
+      " model's last softmax."
+    )
+  if None in clean.shape:
+    raise errors.UserError(
+      f"{label}: the pictures of {clean.builder.info.full_name} vary in size, and"
+      " a batch that adapts has one. Set --config.data.geometry, e.g. model."
+    )
+  if adapt.batch_size == 1 and adapt.method.startswith("bn"):
+    raise errors.UserError(
+      f"{label}: batch_size 1 leaves {adapt.method} the statistics of one picture."
+      " Use a larger adapt.batch_size, or tent or sar on a network with GroupNorm or"
+      " LayerNorm."
+    )
+
+
+def _clean_pictures(
+  plan: Plan,
+  label: str,
+  adapt: adapt_lib.Adapt,
+  clean: inputs.Source,
+  workdir: Workdir,
+) -> np.ndarray:
+  """Return the named clean pictures, as the model takes them: uint8 `[N, ...]`."""
+  if not adapt.clean:
+    raise errors.UserError(
+      f"{label}: {adapt.method} needs clean pictures, and none are named. Set"
+      " adapt.clean to DATASET:SPLIT, e.g. a training set, or to"
+      f" {adapt_lib.TEST!r} for the clean twins of the test pictures, which every"
+      " row then says."
+    )
+  source = clean
+  if adapt.clean != adapt_lib.TEST:
+    source = _opened(plan, adapt.clean, clean, workdir)
+  count = min(adapt.clean_examples, source.total)
+  stream = streams.Stream("reset", seed=adapt.seed)
+  rows = source.ordered(stream).rows(0, count)
+  pictures = np.stack([np.asarray(row[source.pixels]) for row in rows])
+  if pictures.shape[1:] != clean.shape:
+    raise errors.UserError(
+      f"{label}: pictures of {adapt.clean} have shape {pictures.shape[1:]}, the"
+      f" test set's {clean.shape}. Name a set of the same pictures."
+    )
+  return pictures
+
+
+def _opened(
+  plan: Plan, place: str, test: inputs.Source, workdir: Workdir
+) -> inputs.Source:
+  """Return the named set.
+
+  Raises:
+    UserError: it is none, or has pictures of the test set.
+  """
+  name, _, split = place.rpartition(":")
+  with errors.prefixed("config.adapt.clean"):
+    if not name:
+      raise errors.UserError(
+        f"got {place!r}, expected DATASET:SPLIT, or {adapt_lib.TEST!r}."
+      )
+    kind = datasets.builder_class(name)
+    builder = datasets.prepare(
+      kind,
+      "clean" if kind.CODECS else "",
+      data_dir=data_lib.data_dir(plan, workdir),
+      manual_dir=plan.config.data.manual_dir or None,
+      say=progress.say,
+    )
+    source = inputs.Source(builder, split, batch_size=test.batch_size)
+  shared = _ids(source) & _ids(test)
+  if shared and name in (plan.dataset, test.builder.name):
+    raise errors.UserError(
+      f"config.adapt.clean: {place} has {len(shared):,} of the test pictures, e.g."
+      f" {min(shared)!r}. Name other pictures, or {adapt_lib.TEST!r}, which marks"
+      " the rows."
+    )
+  return source
+
+
+def _ids(source: inputs.Source) -> set[str]:
+  return {
+    strings.text(e["example_id"]) for e in source.metadata(source.pictures)
+  }

@@ -1,0 +1,288 @@
+"""A suite: models through many benchmarks, each run in a workdir of its own.
+
+out/<label>/<step>/   a run's workdir
+out/suite.csv         the rows of all tables, with the step before them
+out/index.html        every headline, with links to the runs' reports
+out/timm/<step>.csv   on request, in the form of timm's results
+
+A step is a data set, or a data set under an adaptation method: `imagenet_c+tent`.
+What is not here is left out and said; finished runs are read again, not made again.
+"""
+
+from __future__ import annotations
+
+import collections
+import dataclasses
+import functools
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from etils import epath
+
+from eval.cells import names as names_lib
+from eval.cells import table
+from eval.cells.workdir import Workdir
+from eval.run import costs, estimate, keywords, runner, timm_results
+from eval.run import data as data_lib
+from eval.run import plan as plan_lib
+from eval.run.execution.progress import say
+from eval.tables import csv_text, verdict
+from robust_tfds import errors, natural_sets, reading
+from robust_tfds.storage import disk
+
+_MODEL_LINE = "NAME,CHECKPOINT or NAME,CHECKPOINT,LABEL"
+_CORRUPTED = ("imagenet_c", "imagenet_c+bn", "imagenet_c+tent", "imagenet_p")
+
+
+def default_steps() -> tuple[str, ...]:
+  """Return the steps of a suite that names none: ImageNet's benchmarks."""
+  return (*_CORRUPTED, *natural_sets.rows())
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+  """A model of a suite.
+
+  Attributes:
+    name: as `models.get` takes it, or `my_module:build`.
+    checkpoint: its weights, as `models.convert.load` takes them; empty: none.
+    label: what tables call it.
+  """
+
+  name: str
+  checkpoint: str
+  label: str
+
+
+@dataclasses.dataclass(frozen=True)
+class Step:
+  """A data set of a suite, and the method that adapts to it; empty: none."""
+
+  dataset: str
+  method: str = ""
+
+  @classmethod
+  def parse(cls, text: str) -> Step:
+    """Return the step that a text names, e.g. `imagenet_c+tent`."""
+    return cls(*text.split("+", 1))
+
+  @property
+  def name(self) -> str:
+    """The step in one word, e.g. `imagenet_c+tent`."""
+    return "+".join(filter(None, (self.dataset, self.method)))
+
+  @property
+  def folder(self) -> str:
+    """The step's name as a folder's."""
+    return self.name.replace("/", "_")
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+  """What a model's run of a step gave.
+
+  Attributes:
+    entry: the model.
+    step: the data set and the method.
+    rows: of its table; none if the run was left out.
+    plan: of the run; None if it could not be planned.
+    reason: why the run was left out; empty if it was not.
+  """
+
+  entry: Entry
+  step: Step
+  rows: Sequence[table.Row] = ()
+  plan: plan_lib.Plan | None = None
+  reason: str = ""
+
+  @property
+  def report(self) -> str:
+    """The path of the run's report, from the suite's folder."""
+    folder = names_lib.folder_name(self.entry.label)
+    return f"{folder}/{self.step.folder}/reports/report.html"
+
+  @functools.cached_property
+  def whole(self) -> Mapping[str, table.Row]:
+    """Metric -> its row over the whole benchmark, where it has a value."""
+    return {
+      row.metric: row
+      for row in self.rows
+      if row.has_value
+      and not (row.config or row.corruption)
+      and row.severity in (None, 1)
+    }
+
+
+def read_models(path: str | os.PathLike[str]) -> list[Entry]:
+  """Read a list of models: a CSV without a header, a line a model.
+
+  Args:
+    path: of the file; lines that begin with # are comments.
+
+  Raises:
+    UserError: no such file, a line of another form, or a label twice; names the
+      line.
+  """
+  entries: dict[str, Entry] = {}
+  text = reading.text_file(path)
+  for number, cells in reading.csv_text(text, str(path)):
+    words = [cell.strip() for cell in cells]
+    if not any(words) or words[0].startswith("#"):
+      continue
+    if len(words) not in (2, 3) or not words[0]:
+      raise errors.UserError(
+        f"{path}: line {number}: got {','.join(cells)!r}, expected {_MODEL_LINE}."
+      )
+    label = words[2] if len(words) == 3 and words[2] else words[0]
+    if label in entries:
+      raise errors.UserError(
+        f"{path}: line {number}: the label {label} is there already. Add another"
+        f" one: {words[0]},{words[1]},LABEL."
+      )
+    entries[label] = Entry(words[0], words[1], label)
+  if not entries:
+    raise errors.UserError(
+      f"{path}: it names no model; expected {_MODEL_LINE}."
+    )
+  return list(entries.values())
+
+
+class Suite:
+  """Models, steps, and the folder of their runs."""
+
+  def __init__(
+    self,
+    entries: Sequence[Entry],
+    steps: Sequence[str],
+    out: epath.Path,
+    options: Mapping[str, Any],
+  ):
+    """Prepare nothing yet.
+
+    Args:
+      entries: the models.
+      steps: names, e.g. `imagenet_c`, `imagenet_c+tent`.
+      out: the suite's folder.
+      options: keywords of `evaluate` for every run that has a use for them.
+
+    Raises:
+      UserError: a step twice.
+    """
+    twice = [n for n, k in collections.Counter(steps).items() if k > 1]
+    if twice:
+      raise errors.UserError(f"sets: {', '.join(twice)} is named twice.")
+    self.entries, self.out = list(entries), out
+    self.steps = [Step.parse(text) for text in steps]
+    self._options = {"data_dir": os.fspath(out / "data"), **options}
+
+  def describe(self, *, measure: bool = False) -> Iterator[str]:
+    """Yield a line about the work of every run, and what is not here.
+
+    Args:
+      measure: compile and time what it needs.
+    """
+    for entry, step in self._runs():
+      try:
+        plan = self._plan(entry, step, fetch=False)
+        place = self._workdir(entry, step)
+        lacks = [*plan.lacks, *data_lib.lacks(plan, place)]
+      except errors.UserError as e:
+        yield f"{entry.label}, {step.name}: left out: {_first_line(e)}"
+        continue
+      find = costs.measure if measure and not lacks else costs.count
+      cost = find(plan, place, plan.cells)
+      work = estimate.work(plan, cost, plan.cells, measure and not lacks)
+      absent = f"; left out: {lacks[0].what}: not here" if lacks else ""
+      yield (
+        f"{entry.label}, {step.name}: {len(plan.conditions)} conditions;"
+        f" {work}{absent}"
+      )
+
+  def run(self) -> list[Outcome]:
+    """Run everything that is here; write the page and the CSV after every run."""
+    outcomes: list[Outcome] = []
+    runs = list(self._runs())
+    for number, (entry, step) in enumerate(runs, 1):
+      say(f"[{number}/{len(runs)}] {entry.label}: {step.name}")
+      outcomes.append(self._outcome(entry, step))
+      self.write(outcomes)
+    if all(outcome.reason for outcome in outcomes):
+      raise errors.UserError(
+        f"Nothing could be run: {outcomes[0].step.name}: {outcomes[0].reason}"
+      )
+    return outcomes
+
+  def _runs(self) -> Iterator[tuple[Entry, Step]]:
+    for entry in self.entries:
+      for step in self.steps:
+        yield entry, step
+
+  def _workdir(self, entry: Entry, step: Step) -> Workdir:
+    folder = names_lib.folder_name(entry.label)
+    return Workdir(self.out / folder / step.folder)
+
+  def _plan(
+    self, entry: Entry, step: Step, *, fetch: bool = True
+  ) -> plan_lib.Plan:
+    """Return the plan of a run.
+
+    Raises:
+      UserError: it cannot be run, or something is not here.
+    """
+    given = {**keywords.DEFAULTS, **self._options}
+    given["checkpoint"] = entry.checkpoint or None
+    if step.method:
+      given["adapt"] = step.method
+    predict = {entry.label: entry.name}
+    spec, objects = keywords.spec_of(predict, step.dataset, given)
+    if not fetch:
+      return plan_lib.make(spec, objects, fetch=False)
+    return data_lib.plan_of(spec, objects, self._workdir(entry, step))
+
+  def _outcome(self, entry: Entry, step: Step) -> Outcome:
+    """Run a step; a refusal is its reason, and the next one goes on."""
+    try:
+      plan = self._plan(entry, step)
+      rows = runner.Runner(plan, self._workdir(entry, step).path).run()
+    except errors.UserError as e:
+      say(f"left out: {_first_line(e)}")
+      return Outcome(entry, step, reason=_first_line(e))
+    task = plan.task
+    for sentence in verdict.sentences(task.facts, task.family, rows):
+      say(sentence)
+    return Outcome(entry, step, rows, plan)
+
+  def write(self, outcomes: Sequence[Outcome]) -> None:
+    """Write the page and the CSV of what is finished."""
+    from eval.report.pages import suite_page
+
+    lines = [
+      [o.step.name, *dataclasses.astuple(row)]
+      for o in outcomes
+      for row in o.rows
+    ]
+    with disk.writing(self.out):
+      self.out.mkdir(parents=True, exist_ok=True)
+      text = csv_text.text(["step", *table.COLUMNS], lines)
+      disk.write_text(self.out / "suite.csv", text)
+      disk.write_text(self.out / "index.html", suite_page.html(outcomes))
+
+  def write_timm(self, outcomes: Sequence[Outcome]) -> None:
+    """Write a CSV in the form of timm's results for every step of pictures."""
+    for step in self.steps:
+      rows = [
+        timm_results.row(o.plan, o.rows)
+        for o in outcomes
+        if o.step == step and o.plan and timm_results.fits(o.plan)
+      ]
+      if rows:
+        folder = self.out / "timm"
+        folder.mkdir(parents=True, exist_ok=True)
+        text = csv_text.text(timm_results.COLUMNS, rows)
+        disk.write_text(folder / f"{step.folder}.csv", text)
+
+
+def _first_line(error: Exception) -> str:
+  """Return the first line of an error."""
+  return str(error).splitlines()[0]

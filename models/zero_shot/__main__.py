@@ -1,0 +1,70 @@
+"""Make the head of a CLIP model from prompts and class names, by its text tower.
+
+  robust-tfds text clip_vit_b_32 CHECKPOINT --classes=imagenet --out=head.npz
+  robust-tfds text openclip_vit_l_14 CHECKPOINT --classes=pets.txt \
+      --prompts='a photo of a {}, a type of pet.' --out=pets.npz
+
+The arguments are NAME CHECKPOINT: a model of CLIP's families, and the file of both
+towers, as `models.convert.load` takes it. OUT has an array `text`, one embedding of
+length 1 a class; OUT.report.json has the sha256 of names and prompts. `robust-tfds
+convert NAME CHECKPOINT FILE --head=OUT` joins it with the vision tower. A run needs
+none of it: `evaluate(NAME, data, checkpoint=..., prompts="openai80")`.
+"""
+
+import json
+from collections.abc import Sequence
+
+from absl import app, flags
+
+from robust_tfds import command, reading
+from robust_tfds.storage import paths
+
+
+def define_flags() -> None:
+  """Define the command's flags."""
+  flags.DEFINE_string(
+    "classes",
+    None,
+    "A file with a line a class, or `imagenet`: open_clip_torch's curated names.",
+    required=True,
+  )
+  flags.DEFINE_string(
+    "prompts",
+    "openai80",
+    "`openai80`, `openai80-clean` (without those that name a corruption),"
+    " `openai7`, `single`, a file with a line a template, or one template with {}.",
+  )
+  flags.DEFINE_string("out", None, "The file to write, .npz.", required=True)
+
+
+def main(argv: Sequence[str]) -> None:
+  """Write one head."""
+  from models.convert import report, sources
+  from models.zero_shot import prompts
+  from models.zero_shot import texts as texts_lib
+
+  if len(argv) != 3:
+    raise app.UsageError("Name a model and a file: NAME CHECKPOINT.")
+  settings, name = flags.FLAGS, argv[1]
+  published = settings.classes == "imagenet"
+  if published:
+    names, whose = prompts.imagenet()
+  else:
+    file = paths.parse(settings.classes, "--classes")
+    names, whose = tuple(reading.line_list(file)), f"{file}'s"
+  texts = texts_lib.make(names, settings.prompts, whose, published=published)
+  located = sources.locate(argv[2])
+  head = texts_lib.head(name, located, texts)
+  for note in head.notes:
+    print(f"{name}: {note}")
+  out = paths.parse(settings.out, "--out")
+  digest = report.write_npz({"text": head.embeddings()}, out)
+  facts = {"model": name, "checkpoint_source": located.name, **head.facts}
+  out.with_name(f"{out.name}.report.json").write_text(
+    json.dumps(facts, indent=2) + "\n", "utf-8"
+  )
+  print(f"{out}: text {list(head.placeholder.shape)}, sha256 {digest[:12]}")
+
+
+if __name__ == "__main__":
+  command.run(main, define_flags)

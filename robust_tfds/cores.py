@@ -1,0 +1,81 @@
+"""The CPU cores that this process may use, and work that threads share."""
+
+from __future__ import annotations
+
+import collections
+import concurrent.futures
+import os
+import pathlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import TypeVar
+
+_ItemT = TypeVar("_ItemT")
+_ResultT = TypeVar("_ResultT")
+_AHEAD = 2  # results for each thread that may wait for who uses them
+# Linux, control groups of version 2 (in a container its own) and 1: the time on
+# CPUs and the period, microseconds; cgroups(7).
+_QUOTAS = (
+  ("/sys/fs/cgroup/cpu.max",),
+  (
+    "/sys/fs/cgroup/cpu/cpu.cfs_quota_us",
+    "/sys/fs/cgroup/cpu/cpu.cfs_period_us",
+  ),
+)
+
+
+def usable() -> int:
+  """Return how many cores the process may use: at least 1.
+
+  Those that it is bound to, or fewer where a container's share of time is less.
+  """
+  if hasattr(os, "sched_getaffinity"):
+    bound = len(os.sched_getaffinity(0))
+  else:  # macOS, Windows
+    bound = os.cpu_count() or 1
+  return max(min(bound, _quota() or bound), 1)
+
+
+def mapped(
+  work: Callable[[_ItemT], _ResultT],
+  items: Iterable[_ItemT],
+  threads: int | None = None,
+) -> Iterator[_ResultT]:
+  """Yield `work` of each item, in order, computed ahead by threads.
+
+  Args:
+    work: releases the GIL most of the time, as decoding does.
+    items: are taken two for each thread ahead, no more.
+    threads: how many; None: a thread for each usable core.
+
+  Raises:
+    Exception: of the first item, in order, on which `work` failed.
+  """
+  count = threads or usable()
+  if count == 1:
+    yield from map(work, items)
+    return
+  waiting: collections.deque[concurrent.futures.Future[_ResultT]]
+  waiting = collections.deque()
+  with concurrent.futures.ThreadPoolExecutor(count, "mapped") as pool:
+    try:
+      for item in items:
+        waiting.append(pool.submit(work, item))
+        if len(waiting) > _AHEAD * count:
+          yield waiting.popleft().result()
+      while waiting:
+        yield waiting.popleft().result()
+    finally:
+      for future in waiting:
+        future.cancel()
+
+
+def _quota() -> int | None:
+  """Return the cores that a control group's share of time makes; None: all."""
+  for files in _QUOTAS:
+    try:
+      words = " ".join(pathlib.Path(file).read_text() for file in files).split()
+      if words[0] not in ("max", "-1"):
+        return max(int(words[0]) // int(words[1]), 1)
+    except (OSError, ValueError, IndexError):
+      continue
+  return None

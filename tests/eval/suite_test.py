@@ -1,0 +1,100 @@
+"""The suite: several runs, one page and one CSV; what is not here is left out."""
+
+import csv
+import pathlib
+import tempfile
+
+import jax
+from absl.testing import absltest, parameterized
+from etils import epath
+
+import models
+from eval import suite as command
+from eval.run import suite
+from models import weights_file
+from robust_tfds import errors
+from tests import in_process
+
+
+def _weights(folder: pathlib.Path) -> str:
+  file = epath.Path(folder) / "weights.npz"
+  weights_file.write(file, models.get("digits_cnn").init(jax.random.key(0)))
+  return str(file)
+
+
+class SuiteTest(absltest.TestCase):
+  def test_two_models_a_missing_set_and_again(self):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    weights, out = _weights(folder), epath.Path(folder / "out")
+    entries = [suite.Entry("digits_cnn", weights, label) for label in "ab"]
+    options = {"limit": 4, "conditions": ("contrast",), "severities": (1,)}
+
+    def run():
+      return suite.Suite(entries, ["imagenet_c", "digits_c"], out, options)
+
+    outcomes = run().run()
+    self.assertEqual(
+      [(o.entry.label, o.step.name, bool(o.rows)) for o in outcomes],
+      [
+        ("a", "imagenet_c", False),
+        ("a", "digits_c", True),
+        ("b", "imagenet_c", False),
+        ("b", "digits_c", True),
+      ],
+    )
+    self.assertIn("Wrong label space", outcomes[0].reason)
+    with open(out / "suite.csv") as file:
+      rows = list(csv.DictReader(file))
+    self.assertEqual({r["model"] for r in rows}, {"a", "b"})
+    self.assertEqual({r["step"] for r in rows}, {"digits_c"})
+    page = (out / "index.html").read_text()
+    self.assertIn("Left out", page)
+    self.assertIn('href="a/digits_c/reports/report.html"', page)
+    self.assertTrue((out / outcomes[1].report).exists())
+    cells = sorted(pathlib.Path(out).glob("*/digits_c/cells/**/*.npz"))
+    self.assertLen(cells, 4)
+    before = [path.stat().st_mtime_ns for path in cells]
+    table = (out / "suite.csv").read_bytes()
+    again = run()
+    again.write_timm(again.run())
+    self.assertEqual([path.stat().st_mtime_ns for path in cells], before)
+    self.assertEqual((out / "suite.csv").read_bytes(), table)
+    head, *lines = (out / "timm" / "digits_c.csv").read_text().splitlines()
+    self.assertStartsWith(head, "model,top1,top1_err,top5,top5_err,param_count")
+    self.assertEqual([line.split(",")[0] for line in lines], ["a", "b"])
+    plan = list(run().describe())
+    self.assertLen(plan, 4)
+    self.assertIn("left out: ", plan[0])
+    self.assertIn("2 conditions; work: 4 examples a cell", plan[1])
+
+
+class RefusalsTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ("resnet50", "line 1: got 'resnet50', expected NAME,CHECKPOINT"),
+    ("a,x\n# no\na,y", "line 3: the label a is there already"),
+    ("# nothing\n", "it names no model"),
+  )
+  def test_lists(self, text, words):
+    file = pathlib.Path(tempfile.mkdtemp()) / "models.csv"
+    file.write_text(text)
+    with self.assertRaisesRegex(errors.UserError, words):
+      suite.read_models(file)
+
+  def test_steps_twice(self):
+    with self.assertRaisesRegex(errors.UserError, "digits_c is named twice"):
+      suite.Suite([], ["digits_c", "digits_c"], epath.Path("/nowhere"), {})
+
+  @parameterized.parameters(
+    ((), "Say which models"),
+    (("--model=x", "--models=y"), "Say which models"),
+    (("--model=digits_cnn", "--sets=imagenet_c"), "Nothing could be run"),
+  )
+  def test_command(self, arguments, words):
+    out = self.create_tempdir().full_path
+    done = in_process.run(command, f"--out={out}/suite", *arguments)
+    self.assertNotEqual(done.returncode, 0)
+    self.assertIn(words, done.stderr)
+
+
+if __name__ == "__main__":
+  absltest.main()
