@@ -63,7 +63,7 @@ class Segmentation(normalised_task.NormalisedTask):
 
   @property
   def pixel_words(self) -> Sequence[str]:
-    """Where pictures are corrupted, and that masks are not."""
+    """A sentence about where pictures are corrupted; masks are not."""
     words = "masks stay those of the clean pictures"
     protocol = self._protocol
     if not protocol.name:

@@ -25,7 +25,7 @@ _FAMILY = conditions.PICTURES
 
 @dataclasses.dataclass(frozen=True)
 class Protocol:
-  """Which cells a mean is over, and what their pixels are.
+  """The cells that a mean is over, and how their pixels are made.
 
   Attributes:
     name: its name; empty: ours.
@@ -51,7 +51,7 @@ class Protocol:
 
   @property
   def cells(self) -> list[Condition]:
-    """Its corrupted cells, in the order of the table."""
+    """The corrupted cells of the protocol, in the order of the table."""
     return self.of(self.names)
 
   def of(self, names: Sequence[str]) -> list[Condition]:
