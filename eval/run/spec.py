@@ -370,9 +370,8 @@ class RunSpec(settings.Group):
   def _picture_px(self) -> int:
     """The side of the pictures that corruptions take; 0 if they differ."""
     rule = self.data.geometry or ""
-    if rule == "model":  # which are not known yet
-      rule = ""
-    edition = self.builder.edition_of(rule)
+    # Of the models' own crop the size is not known yet.
+    edition = self.builder.edition_of("" if rule == "model" else rule)
     return base.Setting(self.data.name, edition).edition_px
 
   def called(self, name: str) -> RunSpec:
