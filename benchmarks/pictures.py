@@ -27,7 +27,7 @@ def prepared(root: str, count: int, folder: str = "", **options: Any) -> Any:
   """
   manual = pathlib.Path(root, "manual")
   if not manual.exists():
-    _write(manual / "val" / _WNID, count, folder)
+    write(manual / "val" / _WNID, count, folder)
   return datasets.prepare(
     "imagenet_c",
     "clean",
@@ -38,7 +38,8 @@ def prepared(root: str, count: int, folder: str = "", **options: Any) -> Any:
   )
 
 
-def _write(place: pathlib.Path, count: int, folder: str) -> None:
+def write(place: pathlib.Path, count: int, folder: str) -> None:
+  """Write JPEG files under official names; arguments as of `prepared`."""
   place.mkdir(parents=True)
   files = sorted(pathlib.Path(folder).glob("*.[Jj][Pp]*[Gg]")) if folder else []
   photographs = itertools.cycle(path.read_bytes() for path in files)

@@ -28,6 +28,10 @@ _Setting = Annotated[
   streams.Setting,
   pydantic.Field(description=f"one of {', '.join(streams.SETTINGS)}"),
 ]
+_Order = Annotated[
+  int | None,
+  pydantic.Field(ge=0, le=9, description="CoTTA's orders 0 to 9, or None"),
+]
 _Last = Annotated[
   Literal["keep", "drop"], pydantic.Field(description="'keep' or 'drop'")
 ]
@@ -69,7 +73,7 @@ class Adapt(settings.Group):
   method: settings.Name = _UNNAMED
   setting: _Setting = "reset"
   batch_size: settings.From0 = 0
-  order: settings.between(0, 9, int) | None = None  # type: ignore[valid-type]
+  order: _Order = None
   seed: settings.Seed = 0
   seeds: settings.Positive = 1
   last_batch: _Last = "keep"
@@ -131,10 +135,21 @@ class Adapt(settings.Group):
 
 def merged(values: Mapping[str, Any]) -> dict[str, Any]:
   """Return a run's values with those of `adapt.run`, if it adapts."""
-  asked = values.get("adapt")
-  if not isinstance(asked, Mapping) or not asked.get("method"):
+  adapt = values.get("adapt") or {}
+  if isinstance(adapt, str):
+    return dict(values)
+  if not adapt.get("method"):
+    if "setting" in adapt or "method" not in adapt and adapt:
+      raise _missing_method_error()
     return {k: v for k, v in values.items() if k != "adapt"}
-  return _replaced(values, asked.get("run") or {})
+  return _replaced(values, adapt.get("run") or {})
+
+
+def _missing_method_error() -> errors.UserError:
+  return errors.UserError(
+    "config.adapt.method: missing, expected one of"
+    f" {', '.join(adaptation.names())}."
+  )
 
 
 def _replaced(old: Any, new: Any) -> Any:
@@ -190,38 +205,35 @@ def parsed(value: Any, px: int) -> Adapt | None:
       f" {', '.join(Adapt.model_fields)}."
     )
   values = {k: v for k, v in settings.plain(values).items() if v is not None}
-  asked = settings.validated(Adapt, values, "config.adapt")
-  if not asked.method:
-    raise errors.UserError(
-      "config.adapt.method: missing, expected one of"
-      f" {', '.join(adaptation.names())}."
-    )
-  for method in (asked.method, *filter(None, (asked.beside or "").split(","))):
+  adapt = settings.validated(Adapt, values, "config.adapt")
+  if not adapt.method:
+    raise _missing_method_error()
+  for method in (adapt.method, *filter(None, (adapt.beside or "").split(","))):
     adaptation.get(method.strip())
   usual = _SMALL_BATCH if 0 < px <= SMALL_PX else _BATCH
-  return asked.model_copy(update={"batch_size": asked.batch_size or usual})
+  return adapt.model_copy(update={"batch_size": adapt.batch_size or usual})
 
 
-def entries(asked: Adapt, label: str) -> dict[str, dict[str, Any]]:
+def entries(adapt: Adapt, label: str) -> dict[str, dict[str, Any]]:
   """Return label -> the key `adapt` of the models beside a model of the run."""
   out = {}
-  further = [m.strip() for m in (asked.beside or "").split(",") if m.strip()]
-  for method in dict.fromkeys((asked.method, *further)):
-    for seed in range(asked.seed, asked.seed + asked.seeds):
-      name = f"{label} {method}" + f", seed {seed}" * (asked.seeds > 1)
+  further = [m.strip() for m in (adapt.beside or "").split(",") if m.strip()]
+  for method in dict.fromkeys((adapt.method, *further)):
+    for seed in range(adapt.seed, adapt.seed + adapt.seeds):
+      name = f"{label} {method}" + f", seed {seed}" * (adapt.seeds > 1)
       update = {"method": method, "seed": seed, "seeds": 1, "source": label}
-      if method != asked.method:
+      if method != adapt.method:
         update["hyperparameters"] = {}
-      one = asked.model_copy(update=update)
+      one = adapt.model_copy(update=update)
       out[name] = one.model_dump(exclude={"beside", "run", "seeds"})
   return out
 
 
-def levels(asked: Adapt, severities: Any) -> Any:
+def levels(adapt: Adapt, severities: Any) -> Any:
   """Return the severities of a run: a stream has one, a gradual one all."""
-  if asked.setting not in streams.SEQUENTIAL:
+  if adapt.setting not in streams.SEQUENTIAL:
     return severities
-  if asked.setting == "gradual":
+  if adapt.setting == "gradual":
     return (1, 2, 3, 4, 5)
   one = severities if isinstance(severities, int) else None
   listed = list(severities) if one is None else [one]
@@ -254,35 +266,37 @@ def check(adapts: Mapping[str, Adapt], batch_size: int, task: str) -> None:
     )
 
 
-def passes(adapts: Mapping[str, Adapt], listed: Sequence[Condition]) -> int:
+def passes(adapts: Mapping[str, Adapt], conditions: Sequence[Condition]) -> int:
   """Return how often a run reads its set: once a stream's condition."""
   count = 0
   for stream, sequential in {
     (a.stream, a.is_sequential) for a in adapts.values()
   }:
-    domains = stream.domains(listed) if sequential else []
-    count += len(domains) + any(c.clean for c in listed) if sequential else 1
+    domains = stream.domains(conditions) if sequential else []
+    count += (
+      len(domains) + any(c.clean for c in conditions) if sequential else 1
+    )
   return count
 
 
-def words(asked: Adapt) -> str:
+def words(adapt: Adapt) -> str:
   """Return what the defaults do to the numbers, in one line."""
   again = {
     "reset": "each condition begins with the source's weights",
     "episodic": "each batch begins with the source's weights",
-  }.get(asked.setting, "one stream over all conditions, never told of a shift")
+  }.get(adapt.setting, "one stream over all conditions, never told of a shift")
   how = (
-    f"shuffled by seed {asked.seed}"
-    if asked.shuffle
+    f"shuffled by seed {adapt.seed}"
+    if adapt.shuffle
     else ("in the stored order, which class folders sort by class")
   )
   last = (
     "a smaller last batch kept"
-    if asked.last_batch == "keep"
+    if adapt.last_batch == "keep"
     else ("the pictures of a smaller last batch left out")
   )
   return (
-    f"adapts by {asked.method}, setting {asked.setting}: {again}; batches of"
-    f" {asked.batch_size} (adapt's, not evaluate's), pictures {how}, alike in every"
+    f"adapts by {adapt.method}, setting {adapt.setting}: {again}; batches of"
+    f" {adapt.batch_size} (adapt's, not evaluate's), pictures {how}, alike in every"
     f" condition; {last}"
   )

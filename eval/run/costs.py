@@ -1,5 +1,6 @@
 """What a run needs, in bytes; for `--plan=measure` its times, on one batch each."""
 
+import contextlib
 import dataclasses
 import functools
 import itertools
@@ -18,7 +19,7 @@ from eval.cells.workdir import Workdir
 from eval.pipeline import inputs
 from eval.run import data as data_lib
 from eval.run import plan as plan_lib
-from robust_tfds import datasets, devices, hosts
+from robust_tfds import datasets, devices, hosts, missing
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
 
@@ -157,7 +158,10 @@ def _peak_bytes() -> int:
 def _source(
   plan: plan_lib.Plan, workdir: Workdir | None
 ) -> inputs.Source | None:
-  """Return the clean set, if it is prepared."""
+  """Return the clean set, if its files are here or it is prepared."""
+  with contextlib.suppress(missing.MissingError):  # `--plan` says what lacks
+    if plan.fly and (files := data_lib.unprepared(plan, workdir, hosts.Host())):
+      return files
   folder = data_lib.data_dir(plan, workdir)
   if folder is None or not data_lib.prepared_examples(plan, workdir):
     return None

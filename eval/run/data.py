@@ -279,11 +279,18 @@ def num_examples(plan: Plan, workdir: Workdir | None) -> int | None:
   whole = (
     prepared_examples(plan, workdir)
     or builder.published_in(data.split)
+    or _own_examples(builder)
     or _embedded_examples(plan)
     or None
   )
   limit = data.limit or whole
   return limit if whole is None or limit is None else min(limit, whole)
+
+
+def _own_examples(builder: type[base.Builder]) -> int:
+  """Return the number of files of a set of one's own; 0 if it takes a copy."""
+  own = builder.OWN
+  return len(own.files()) if own and not own.of_data_dir else 0
 
 
 def _embedded_examples(plan: Plan) -> int:

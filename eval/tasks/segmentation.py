@@ -63,7 +63,7 @@ class Segmentation(normalised_task.NormalisedTask):
 
   @property
   def pixel_words(self) -> Sequence[str]:
-    """Where pictures are corrupted, and that masks are not."""
+    """A sentence on where pictures are corrupted, and that masks are not."""
     words = "masks stay those of the clean pictures"
     protocol = self._protocol
     if not protocol.name:
@@ -201,7 +201,9 @@ class Segmentation(normalised_task.NormalisedTask):
     }
     for i in np.flatnonzero(~np.isnan(iou[0])).tolist():
       whole = sums.like(iou[:, i])
-      out[miou_headlines.of_class(i)] = dataclasses.replace(whole, draws=None)
+      out[miou_headlines.class_metric(i)] = dataclasses.replace(
+        whole, draws=None
+      )
     return out
 
   def headlines(

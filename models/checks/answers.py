@@ -59,7 +59,8 @@ def class_count(error: BaseException | None) -> int | None:
 def check(
   name: str, spec: ModelSpec, answer: Any, rows: int, *, on_host: bool = False
 ) -> Any:
-  """Check a model's output for a batch: logits, or a detector's detections.
+  """Check a model's output for a batch: logits, a detector's detections, or a
+  segmenter's class ids.
 
   Args:
     name: name of the model, for errors.
@@ -71,6 +72,14 @@ def check(
   Raises:
     UserError: see `logits` and `detections`.
   """
+  if spec.kind == "segmentation":
+    array = np.asarray(answer) if on_host else _array(name, "class ids", answer)
+    if array.ndim != 3 or len(array) != rows or array.dtype.kind not in "iu":
+      raise errors.UserError(
+        f"{name} answered with {array.dtype} {list(array.shape)}, expected whole"
+        f" class ids [{rows}, H, W], of the canvases' size."
+      )
+    return array
   if spec.kind != "detection":
     checked_logits = numpy_logits if on_host else logits
     return checked_logits(name, answer, rows, spec.num_classes)

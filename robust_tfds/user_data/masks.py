@@ -62,7 +62,7 @@ class Masks(own_set.OwnSet):
 
   @property
   def sources(self) -> list[masks.Source]:
-    """The examples."""
+    """The examples, in the order of their ids."""
     return [self._source(file) for file in self._files]
 
   def _source(self, file: source.File) -> masks.Source:

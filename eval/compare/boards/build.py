@@ -118,8 +118,8 @@ def _board(
   ]
   draws = {e.key: one.draws for e, one in zip(entries, group)}
   of_papers = printed.entries(first.entry.data, first.baseline, names)
-  if first.side.task.whole_outputs:
-    of_papers = []  # no paper has a metric of one's own
+  if first.side.task.whole_outputs or _protocol(first):
+    of_papers = []  # papers' boards have no metric of one's own, and do not adapt
   entries = _ranked(
     [*entries, *of_papers],
     draws,

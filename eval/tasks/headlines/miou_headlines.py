@@ -31,7 +31,7 @@ _NO_LOSS = "undefined: the baseline loses nothing"
 _Number = Callable[[Arrays, Arrays, Sequence[Condition]], np.ndarray]
 
 
-def of_class(number: int) -> str:
+def class_metric(number: int) -> str:
   """Return the name of a class's IoU."""
   return f"iou/class={number}"
 
@@ -48,7 +48,7 @@ def headlines(
   """
   out = [Headline.restating("clean_miou", _MIOU, _CLEAN)]
   for name in dict.fromkeys(c.name for c in cells if c.name):
-    levels = protocol.of([name])
+    levels = protocol.conditions([name])
     out.append(_over(levels, "mean_miou", _plain, name))
     if reference and any(c.name == name for c in reference):
       out.append(_over(levels, "cd", _cd, name))
@@ -58,12 +58,12 @@ def headlines(
   out.append(_over(benchmark, "retention", _retained))
   out.append(_headline(benchmark, "gam", _worst))
   if not protocol.name:
-    extra = protocol.of(conditions.PICTURES.names("extra"))
+    extra = protocol.conditions(conditions.PICTURES.names("extra"))
     out.append(_over(extra, "extra_mean_miou", _plain))
   if reference:
     out.append(_over(benchmark, "mcd", _cd))
     out.append(_over(benchmark, "mrcd", _rcd))
-  return [*out, *_of_classes(cells, benchmark)]
+  return [*out, *_class_headlines(cells, benchmark)]
 
 
 def published_cells(
@@ -141,7 +141,9 @@ def _miou(arrays: Arrays, cells: Sequence[Condition]) -> np.ndarray:
   return np.stack([np.asarray(arrays[c][_MIOU]) for c in cells])
 
 
-def _of_classes(cells: Cells, benchmark: Sequence[Condition]) -> list[Headline]:
+def _class_headlines(
+  cells: Cells, benchmark: Sequence[Condition]
+) -> list[Headline]:
   """Return each class's IoU, clean and as a mean over the cells that are there."""
   listed = [m for of in cells.values() for m in of if m.startswith("iou/")]
   there = [c for c in benchmark if c in cells]

@@ -45,20 +45,20 @@ class Reader(blocks.PictureReader):
     return dataclasses.replace(batch, label=labels)
 
 
-def check(batch: inputs.Batch, outside: np.ndarray, classes: int) -> None:
+def check(batch: inputs.Batch, wrong_ids: np.ndarray, classes: int) -> None:
   """Refuse answers whose ids are no classes.
 
   Args:
-    outside: int `[B]`, an id of each row that is no class, or -1.
+    wrong_ids: int `[B]`, an id of each row that is no class, or -1.
 
   Raises:
     UserError: names the picture.
   """
-  wrong = np.flatnonzero(batch.mask & (outside != -1))
+  wrong = np.flatnonzero(batch.mask & (wrong_ids != -1))
   if len(wrong):
     row = int(wrong[0])
     raise errors.UserError(
-      f"{batch.example_id[row]!r} was answered with the class id {outside[row]},"
+      f"{batch.example_id[row]!r} was answered with the class id {wrong_ids[row]},"
       f" expected 0 to {classes - 1}. Map your ids to the set's classes first, in"
       " their order."
     )

@@ -25,7 +25,7 @@ _FAMILY = conditions.PICTURES
 
 @dataclasses.dataclass(frozen=True)
 class Protocol:
-  """Which cells a mean is over, and what their pixels are.
+  """A named set of cells, and what is done to their pixels.
 
   Attributes:
     name: its name; empty: ours.
@@ -51,10 +51,10 @@ class Protocol:
 
   @property
   def cells(self) -> list[Condition]:
-    """Its corrupted cells, in the order of the table."""
-    return self.of(self.names)
+    """The corrupted cells, in the order of the table."""
+    return self.conditions(self.names)
 
-  def of(self, names: Sequence[str]) -> list[Condition]:
+  def conditions(self, names: Sequence[str]) -> list[Condition]:
     """Return the cells of some corruptions."""
     out = []
     for name in names:

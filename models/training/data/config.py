@@ -84,7 +84,8 @@ class Config(settings.Group):
     boxes: most objects of a picture; 0: the most that any picture has.
     masks: whether objects come with their masks, as a network that finds masks
       needs them.
-    workers: number of processes that read; 0 for threads.
+    workers: number of processes that read; 0 for threads, one for each core
+      that the process may use.
   """
 
   source: settings.Name

@@ -20,14 +20,14 @@ from absl import flags
 
 from models.training.data import crops, examples, items
 from models.training.data.config import Config
-from robust_tfds import conditions, errors
+from robust_tfds import conditions, cores, errors
 from robust_tfds.building import geometry
 from robust_tfds.corruptions import canvas, seeding
 
 TRAIN, VALIDATION = "train", "validation"
 DROP, KEEP = "drop", "keep"
 _LEVEL = 1  # of the key: the example's own, whatever a recipe does
-_AHEAD = 4  # batches that each process reads at once
+_AHEAD = 4  # batches that each process reads at once, at least
 _WHOLE = 2**64
 _COPIES = 0x434F5059  # marks the keys of an example's second copy, third, ...
 
@@ -247,11 +247,12 @@ class Source:
     import grain
 
     config = self.config
+    threads = _AHEAD if config.workers else max(cores.usable(), _AHEAD)
     batches = grain.MapDataset.source(rows).batch(
       size, drop_remainder=False, batch_fn=_batch
     )
     batches = batches.to_iter_dataset(
-      grain.ReadOptions(num_threads=_AHEAD, prefetch_buffer_size=_AHEAD)
+      grain.ReadOptions(num_threads=threads, prefetch_buffer_size=threads)
     )
     if config.workers:
       if not flags.FLAGS.is_parsed():  # grain has some; a command parses them

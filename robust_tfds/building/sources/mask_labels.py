@@ -47,7 +47,7 @@ def zero_ignored(ids: np.ndarray) -> np.ndarray:
   return np.where(counted, ids.astype(np.int64) - 1, IGNORE).astype(np.uint8)
 
 
-def with_ignored(ids: np.ndarray, ignore: int) -> np.ndarray:
+def mark_ignored(ids: np.ndarray, ignore: int) -> np.ndarray:
   """Return integers `[H, W]` whose ignored id is 255, and 255 no class."""
   wide = ids.astype(np.int64)
   if ignore != IGNORE:  # an id 255 is wrong then
@@ -87,7 +87,7 @@ class Mask(source.Part):
     """
     where = self.file.where
     given = mask_files.ids(self.file.data(), where)
-    ids = _RULES[self.rule](with_ignored(given, self.ignore))
+    ids = _RULES[self.rule](mark_ignored(given, self.ignore))
     outside = (ids != IGNORE) & ((ids < 0) | (ids >= self.classes))
     if outside.any():
       wrong = int(given[outside][0])

@@ -139,6 +139,15 @@ class AdaptTest(parameterized.TestCase):
     notes = {r.note for r in both.table if r.model == "net tent"}
     self.assertTrue(all("tent, setting reset, batch 16" in n for n in notes))
     self.assertNotIn("adapts", "".join(r.note for r in plain.table))
+    numbers = {(r.model, r.metric): r for r in both.table if not r.config}
+    adapted, source = (
+      numbers[label, "error_at_5"].value for label in ("net tent", "net")
+    )
+    change = numbers["net tent", "change_at_5"]
+    self.assertAlmostEqual(change.value, adapted - source)
+    self.assertIn("less net, the same pictures", change.note)
+    passes = {r.value for r in both.table if r.metric == "backward_passes"}
+    self.assertEqual(passes, {40.0})
 
   def test_settings(self):
     tent = {
@@ -207,6 +216,11 @@ class AdaptTest(parameterized.TestCase):
       cells[f"net bn, seed {seed}", "clean"]["position"] for seed in (0, 1)
     )
     self.assertFalse(np.array_equal(first, second))
+    rows = {(r.model, r.metric): r for r in self.result.table if not r.config}
+    mean = rows["net bn, seed 0", "seeds_error_at_5"]
+    values = [rows[f"net bn, seed {s}", "error_at_5"].value for s in (0, 1)]
+    self.assertAlmostEqual(mean.value, np.mean(values))
+    self.assertIn("t interval over seeds", mean.note)
 
   @parameterized.parameters(
     ("tent", "reset", 5),

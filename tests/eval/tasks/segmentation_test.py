@@ -1,8 +1,10 @@
 """The task of segmentation: what is kept, headlines, protocols, pictures."""
 
+import jax
 import jax.numpy as jnp
 import ml_collections
 import numpy as np
+import pytest
 from absl.testing import absltest, parameterized
 
 from eval import tasks
@@ -16,9 +18,9 @@ from eval.pipeline import inputs, relabel
 from eval.report.reports.segmentation import gallery
 from eval.tasks import base, segmentation
 from eval.tasks.parts import class_maps, protocols
-from robust_tfds import conditions, errors
+from robust_tfds import conditions, corruptions, devices, errors
 from robust_tfds.conditions import Condition
-from tests import in_folder
+from tests import in_folder, tiny_files
 from tests.eval.compare import task_runs
 
 _CLASSES = 5
@@ -234,6 +236,29 @@ class ProtocolTest(absltest.TestCase):
     facts = [_task(name).config_facts() for name in protocols.names()]
     for i, one in enumerate(facts):
       self.assertNotIn(one, facts[:i])
+
+  @pytest.mark.slow
+  def test_swapped_channels(self):
+    image, condition = tiny_files.noise(32, 32), Condition("saturate", 3)
+    mesh = devices.mesh(jax.local_devices()[:1])
+    show = _task("fan_19").show(mesh, {})
+    ones = np.ones(1, np.int32)
+    batch = inputs.Batch(
+      image[None],
+      np.array([[32, 32]], np.int32),
+      ones > 0,
+      ["a"],
+      ["a"],
+      ones,
+      np.zeros((1, 32, 32), np.uint8),
+      any_size=True,
+    )
+    seen, _ = show.see(show.put(batch), condition, None)
+    (key,) = condition.keys(0, "mine", ["a"])
+    want = corruptions.corrupt(
+      image[..., ::-1], "saturate", 3, edition="any", key=jnp.asarray(key)
+    )
+    np.testing.assert_array_equal(seen[0], np.asarray(want)[..., ::-1])
 
   def test_a_part_of_a_protocol(self):
     task = _task("kamann_rother_16", corruptions="noise", severities=(3, 4))

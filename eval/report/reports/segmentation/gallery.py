@@ -111,7 +111,7 @@ def _legend(context: Context) -> pictures.Line:
     pictures.Picture(
       np.tile(palette[i], (_SWATCH_PX, _SWATCH_PX, 1)), context.class_name(i)
     )
-    for i in _shown(context.maps.values())[:_MOST]
+    for i in _class_ids(context.maps.values())[:_MOST]
   ]
   return pictures.Line(swatches, "classes")
 
@@ -131,12 +131,15 @@ def _add_legend(fig: style.Figure, classes: pictures.Line) -> None:
   )
 
 
-def _shown(listed: Iterable[Sequence[tuple[np.ndarray, ...]]]) -> list[int]:
+def _class_ids(
+  conditions: Iterable[Sequence[tuple[np.ndarray, ...]]],
+) -> list[int]:
+  """Return the ids of the classes in masks and answers, sorted."""
   ids = {
     i
-    for each in listed
-    for _, *maps in each
-    for ids in maps
-    for i in np.unique(ids).tolist()
+    for pictures_of in conditions
+    for _, *maps in pictures_of
+    for class_map in maps
+    for i in np.unique(class_map).tolist()
   }
   return sorted(ids - {_IGNORE})

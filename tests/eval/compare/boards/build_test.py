@@ -46,6 +46,22 @@ class BuildTest(in_folder.TestCase):
   def _boards(self, *paths) -> list[board_lib.Board]:
     return build.boards(self._scored(*paths))
 
+  def test_models_that_adapt_stand_among_their_like(self):
+    facts = {"setting": "reset", "batch": 200, "seed": 0}
+    adapts = {
+      "tent": {**facts, "method": "tent"},
+      "bn": {**facts, "method": "bn"},
+      "tent 16": {**facts, "method": "tent", "batch": 16},
+    }
+    errors_of = {"plain": 0.2, "tent": 0.1, "bn": 0.15, "tent 16": 0.05}
+    of_models = {name: {"adaptation": each} for name, each in adapts.items()}
+    run = self._write("one", errors_of, of_models=of_models)
+    listed = {
+      tuple(e.label for e in b.entries): b.title for b in self._boards(run)
+    }
+    self.assertEqual(listed.keys(), {("plain",), ("tent", "bn"), ("tent 16",)})
+    self.assertIn("adapted batch 16", listed["tent 16",])
+
   @pytest.mark.slow
   def test_two_runs_of_other_seeds(self):
     one = self._write("one", {"a": 0.1, "b": 0.4})
