@@ -64,6 +64,19 @@ class HendrycksTest(parameterized.TestCase):
     self.assertEqual((doubt.where, doubt.what), ("Table 3", "VGG-19+BN, mfr"))
     self.assertIn("64.40, printed 65.1", doubt.words)
 
+  def test_rows_of_semsegbench(self):
+    rows = _doubts("agnihotri2025", "the smallest of")
+    self.assertEqual(
+      {d.what: d.rows[0].used.value for d in rows},
+      {
+        f"segformer mit-b{i}, 512x1024, gam": least
+        for i, least in enumerate((0.2502, 0.2225, 0.1746, 0.2386))
+      },
+    )
+    broken = [d for d in papers.doubts("agnihotri2025") if d.kind == "row"]
+    self.assertLen({d.rows[0].line for d in broken}, 3)
+    self.assertTrue(all(r.marked for d in broken for r in d.rows))
+
   def test_numbers_that_stand_in_two_ways(self):
     found = {d.what: d.words for d in _doubts("hendrycks2019", " in Table")}
     self.assertEqual(

@@ -23,9 +23,7 @@ def write_npz(variables: Variables, out: epath.Path) -> str:
     "/".join(path): np.asarray(array)
     for path, array in variables_lib.flatten(variables).items()
   }
-  if out.suffix != ".npz":
-    raise errors.UserError(f"Got {out}, expected a name ending in .npz.")
-  out.parent.mkdir(parents=True, exist_ok=True)
+  npz_path(out).parent.mkdir(parents=True, exist_ok=True)
   data = npz.archived(flat)
   digest = hashlib.sha256(data).hexdigest()
   paths.write_bytes(out, data)
@@ -33,6 +31,13 @@ def write_npz(variables: Variables, out: epath.Path) -> str:
     f"{digest}  {out.name}\n", "utf-8"
   )
   return digest
+
+
+def npz_path(out: epath.Path) -> epath.Path:
+  """Return a path that ends in .npz; refuse another one."""
+  if out.suffix != ".npz":
+    raise errors.UserError(f"Got {out}, expected a name ending in .npz.")
+  return out
 
 
 def write_report(

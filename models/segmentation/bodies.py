@@ -35,7 +35,8 @@ class ResNet(resnet.Network):
     del self.fc
     dilation = 1
     for stage in (self.layer3, self.layer4):
-      for i, block in enumerate(stage):
+      blocks: list[Any] = [*stage]
+      for i, block in enumerate(blocks):
         _dilate(block.conv2, dilation)
         if not i:
           _dilate(getattr(block.downsample, "0"), 1)

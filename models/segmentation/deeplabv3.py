@@ -103,9 +103,10 @@ class DeepLabHead(layers.Stack):
 
   def __init__(self, inputs: int, num_classes: int, *, rngs: nnx.Rngs):
     """Create the head."""
+    pyramid: Any = Aspp(inputs, rngs=rngs)
     super().__init__(
       [
-        Aspp(inputs, rngs=rngs),
+        pyramid,
         layers.conv(_WIDTH, _WIDTH, 3, 1, 1, bias=False, rngs=rngs),
         layers.BatchNorm(_WIDTH, rngs=rngs),
         layers.relu,

@@ -9,6 +9,8 @@ non-commercial use.
 
 from __future__ import annotations
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 from flax import nnx
@@ -169,6 +171,16 @@ class Block(nnx.Module):
     return x + self.drop_2(self.mlp(self.layer_norm_2(x), sizes))
 
 
+def _blocks(
+  width: int, heads: int, reduction: int, rates: list[float], rngs: nnx.Rngs
+) -> layers.Stack:
+  """Return the blocks of a stage, which take sizes beside their input."""
+  blocks: list[Any] = [
+    Block(width, heads, reduction, rate, rngs=rngs) for rate in rates
+  ]
+  return layers.Stack(blocks)
+
+
 class Linear(nnx.Module):
   """The head's linear layer of a stage."""
 
@@ -247,12 +259,7 @@ class Network(SegmenterNetwork):
     )
     self.block = layers.Stack(
       [
-        layers.Stack(
-          [
-            Block(widths[i], _HEADS[i], _REDUCTIONS[i], rate, rngs=rngs)
-            for rate in rates[i]
-          ]
-        )
+        _blocks(widths[i], _HEADS[i], _REDUCTIONS[i], rates[i], rngs)
         for i in range(len(widths))
       ]
     )
@@ -264,7 +271,7 @@ class Network(SegmenterNetwork):
   ) -> tuple[jax.Array, jax.Array]:
     """Return logits at a quarter of the sides, see `SegmenterNetwork`."""
     stages: list[tuple[jax.Array, jax.Array]] = []
-    parts = zip(self.patch_embeddings, self.block, self.layer_norm)
+    parts: Any = zip(self.patch_embeddings, self.block, self.layer_norm)
     for (patches, blocks, norm), (_, stride) in zip(parts, _PATCHES):
       x = patches(valid.inside(x, sizes))
       sizes = valid.strided(sizes, stride)

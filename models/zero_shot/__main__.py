@@ -25,7 +25,8 @@ def define_flags() -> None:
   flags.DEFINE_string(
     "classes",
     None,
-    "A file with a line a class, or `imagenet`: open_clip_torch's curated names.",
+    "A file with a line a class (words, or class<TAB>words), or `imagenet`:"
+    " open_clip_torch's curated names.",
     required=True,
   )
   flags.DEFINE_string(
@@ -46,18 +47,20 @@ def main(argv: Sequence[str]) -> None:
   if len(argv) != 3:
     raise app.UsageError("Name a model and a file: NAME CHECKPOINT.")
   settings, name = flags.FLAGS, argv[1]
+  out = report.npz_path(paths.parse(settings.out, "--out"))
+  names: Sequence[str]
   published = settings.classes == "imagenet"
   if published:
-    names, whose = prompts.imagenet()
+    names, owner = prompts.imagenet()
   else:
     file = paths.parse(settings.classes, "--classes")
-    names, whose = tuple(reading.line_list(file)), f"{file}'s"
-  texts = texts_lib.make(names, settings.prompts, whose, published=published)
+    lines = reading.line_list(file)
+    names, owner = [x.rpartition("\t")[2] for x in lines], f"{file}'s"
+  texts = texts_lib.make(names, settings.prompts, owner, published=published)
   located = sources.locate(argv[2])
   head = texts_lib.head(name, located, texts)
   for note in head.notes:
     print(f"{name}: {note}")
-  out = paths.parse(settings.out, "--out")
   digest = report.write_npz({"text": head.embeddings()}, out)
   facts = {"model": name, "checkpoint_source": located.name, **head.facts}
   out.with_name(f"{out.name}.report.json").write_text(

@@ -34,20 +34,20 @@ _CORRUPTION = re.compile(
 )
 
 
-def templates(stated: str | Sequence[str]) -> tuple[str, ...]:
+def templates(prompts: str | Sequence[str]) -> tuple[str, ...]:
   """Return the templates of a name, of a file with a line each, or of a list.
 
   Args:
-    stated: one of `NAMES`, a file, one template, or several.
+    prompts: one of `NAMES`, a file, one template, or several.
 
   Raises:
     UserError: an unknown name, no template, or one without exactly one `{}`.
   """
-  listed: Sequence[Any] = stated
-  if isinstance(stated, str):
-    listed = [stated] if "{" in stated else _of_name(stated)
+  listed: Sequence[Any] = prompts
+  if isinstance(prompts, str):
+    listed = [prompts] if "{" in prompts else _named_list(prompts)
   if not listed:
-    raise errors.UserError(f"prompts: got {stated!r}, expected a template.")
+    raise errors.UserError(f"prompts: got {prompts!r}, expected a template.")
   for text in listed:
     count = text.count("{}") if isinstance(text, str) else 0
     if count != 1:
@@ -58,17 +58,17 @@ def templates(stated: str | Sequence[str]) -> tuple[str, ...]:
   return tuple(listed)
 
 
-def _of_name(stated: str) -> list[str]:
-  """Return the templates of a name or file."""
-  name = stated.removesuffix(CLEAN)
-  if stated == "single":
+def _named_list(text: str) -> list[str]:
+  """Return the templates of a name, or of a file."""
+  base = text.removesuffix(CLEAN)
+  if text == "single":
     return [_SINGLE]
-  if stated in NAMES:
-    listed = _installed(_LISTS[name])
-    return [t for t in listed if name == stated or not names_corruption(t)]
-  if paths.is_file(paths.parse(stated, "prompts")):
-    return [line for line in reading.line_list(stated) if line.strip()]
-  unknown = errors.unknown_error("prompts", stated, NAMES)
+  if text in NAMES:
+    listed = _installed(_LISTS[base])
+    return [t for t in listed if base == text or not names_corruption(t)]
+  if paths.is_file(paths.parse(text, "prompts")):
+    return [line for line in reading.line_list(text) if line.strip()]
+  unknown = errors.unknown_error("prompts", text, NAMES)
   raise errors.UserError(
     f"{unknown} Or a file of templates, or a list of them, each with one {{}} for"
     f" the class's name: {_SINGLE!r}."

@@ -13,7 +13,8 @@ from collections.abc import Sequence
 import numpy as np
 
 from models.convert import match, sources
-from models.zero_shot import prompts, tokenizer, tower
+from models.zero_shot import prompts as prompts_lib
+from models.zero_shot import tokenizer, tower
 from robust_tfds import errors
 
 _SHOWN = 3  # templates that a sentence lists
@@ -76,8 +77,8 @@ class Head:
 
 def make(
   names: Sequence[str],
-  stated: str | Sequence[str],
-  whose: str,
+  prompts: str | Sequence[str],
+  owner: str,
   *,
   published: bool = False,
 ) -> Texts:
@@ -85,22 +86,22 @@ def make(
 
   Args:
     names: of the classes, in label order.
-    stated: the templates, see `prompts.templates`.
-    whose: whose names these are, in words.
+    prompts: the templates, see `prompts.templates`.
+    owner: whose names these are, in words.
     published: whether names that two classes share were published so: they are
       said, and not refused.
 
   Raises:
     UserError: a name is missing, or of two classes; see `prompts.templates`.
   """
-  templates = prompts.templates(stated)
+  templates = prompts_lib.templates(prompts)
   for label, name in enumerate(names):
     if not name.strip():
       raise errors.UserError(
         f"class_names: class {label} of {len(names)} has no name. Write one for"
         " each: the prompts are made of them."
       )
-  counts = collections.Counter(names)
+  counts = collections.Counter(" ".join(n.split()).lower() for n in names)
   twice = sorted(name for name, count in counts.items() if count > 1)
   if twice and not published:
     raise errors.UserError(
@@ -108,7 +109,7 @@ def make(
       f" ({len(twice)} such names), whose prompts would be the same. Give each a"
       " name of its own."
     )
-  notes = [f"class names: {whose}", _corruptions(templates, stated)]
+  notes = [f"class names: {owner}", _corruptions(templates, prompts)]
   if twice:
     notes.append(
       f"{', '.join(twice)}: the name of two classes each, of which the first is"
@@ -117,16 +118,16 @@ def make(
   return Texts(tuple(names), templates, tuple(notes))
 
 
-def _corruptions(templates: Sequence[str], stated: str | Sequence[str]) -> str:
+def _corruptions(templates: Sequence[str], prompts: str | Sequence[str]) -> str:
   """Return how many templates there are, and how many name a corruption."""
-  named = [t for t in templates if prompts.names_corruption(t)]
-  text = f"{len(templates)} prompts a class, {len(named)} name a corruption"
+  named = [t for t in templates if prompts_lib.names_corruption(t)]
+  text = f"prompts a class: {len(templates)}; {len(named)} name a corruption"
   if not named:
     return text
   listed = ", ".join(f"{t!r}" for t in named[:_SHOWN])
   more = ", ..." * (len(named) > _SHOWN)
-  clean = f"{stated}{prompts.CLEAN}"
-  remedy = f"; prompts={clean!r} leaves them out" * (clean in prompts.NAMES)
+  clean = f"{prompts}{prompts_lib.CLEAN}"
+  remedy = f"; prompts={clean!r} leaves them out" * (clean in prompts_lib.NAMES)
   return f"{text} ({listed}{more}){remedy}"
 
 

@@ -51,14 +51,14 @@ def texts(
   of_imagenet = bool(classes) and set(classes) <= known.keys()
   named = bool(classes) and not any(map(_WNID.fullmatch, classes))
   if entry.class_names:
-    names = _stated(entry, classes or [str(label) for label in range(count)])
-    whose = f"{_KEY}'s"
+    names = _own_words(entry, classes or [str(label) for label in range(count)])
+    owner = f"{_KEY}'s"
   elif of_imagenet:
-    published, whose = prompts.imagenet()
+    published, owner = prompts.imagenet()
     names = [published[known[wnid]] for wnid in classes]
   elif named:
     names = [name.replace("_", " ") for name in classes]
-    whose = "the data set's own, underscores as blanks"
+    owner = "the data set's own, underscores as blanks"
   else:
     raise errors.UserError(
       f"{entry.key}: nothing says what the data set's {count} classes are called,"
@@ -68,11 +68,11 @@ def texts(
     )
   published_names = of_imagenet and not entry.class_names
   return texts_lib.make(
-    names, entry.prompts or (), whose, published=published_names
+    names, entry.prompts or (), owner, published=published_names
   )
 
 
-def _stated(entry: spec_lib.Model, classes: Sequence[str]) -> list[str]:
+def _own_words(entry: spec_lib.Model, classes: Sequence[str]) -> list[str]:
   """Return the words of `class_names` in label order.
 
   Raises:
@@ -80,7 +80,8 @@ def _stated(entry: spec_lib.Model, classes: Sequence[str]) -> list[str]:
   """
   stated = entry.class_names
   if isinstance(stated, (str, os.PathLike)):
-    stated = reading.line_list(paths.parse(stated, _KEY))
+    lines = reading.line_list(paths.parse(stated, _KEY))
+    stated = [line for line in lines if line.strip()]
   words: dict[str, str] = {}
   for line in map(str, stated or ()):
     name, tab, text = line.partition("\t")

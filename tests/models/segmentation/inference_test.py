@@ -9,6 +9,7 @@ from absl.testing import absltest, parameterized
 from models.segmentation import inference, resize
 from models.segmentation.spec import SegmenterSpec
 from robust_tfds import errors, models
+from tests import quick
 
 _SIZES = np.array([[40, 50], [48, 64]], np.int32)
 _CLASSES = 11
@@ -42,6 +43,7 @@ class ClassIdsTest(parameterized.TestCase):
 
 
 class SlidingTest(absltest.TestCase):
+  @pytest.mark.slow
   def test_windows_are_mmsegmentations(self):
     model = models.get("tiny_fcn", 5)
     variables = model.init(jax.random.key(0))
@@ -78,10 +80,11 @@ def _slid(logits, image, crop=32, stride=20):
 
 
 class CanvasTest(parameterized.TestCase):
-  @parameterized.parameters(
-    {}, {"short_px": 24, "long_px": 40}, {"height_px": 32, "width_px": 40}
+  @quick.cases(
+    [({},)],
+    [({"short_px": 24, "long_px": 40},), ({"height_px": 32, "width_px": 40},)],
   )
-  def test_a_canvas_changes_no_answer(self, **fields):
+  def test_a_canvas_changes_no_answer(self, fields):
     model = models.get("tiny_fcn").with_fields(fields)
     variables = model.init(jax.random.key(0))
     images = _canvases()

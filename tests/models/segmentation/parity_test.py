@@ -22,7 +22,6 @@ from tests.models.convert import torchvision_cpu
 _SIZES = np.array([[97, 128], [96, 100]], np.int32)
 _CLASSES = 7
 _TOLERANCE = 1e-5
-_QUICK = ("lraspp_mobilenet_v3_large", "segformer_b0")
 
 
 def _picture():
@@ -133,20 +132,9 @@ def _auxiliary(name):
 
 
 class ParityTest(parameterized.TestCase):
-  @parameterized.parameters(*_QUICK)
-  def test_quick(self, name):
-    self._check(name)
-
-  @parameterized.parameters(
-    *(n for n in models.names(kind="segmentation") if n not in _QUICK)
-  )
+  @parameterized.parameters(*deeplabv3.VARIANTS, *segformer.VARIANTS)
   @pytest.mark.slow
-  def test_the_rest(self, name):
-    if name == "tiny_fcn":
-      self.skipTest("made here")
-    self._check(name)
-
-  def _check(self, name):
+  def test_logits(self, name):
     differences, scale, loaded = parity(name)
     print(f"{name}: max |d| {differences} at scale {scale:.2f}")
     self.assertGreater(scale, 1e-2)

@@ -148,26 +148,15 @@ class ParityTest(parameterized.TestCase):
   )
   def test_transformers(self, name, activation):
     torch = torchvision_cpu.package("torch")
-    width, layers, heads = tiny.TEXT
-    text = {
-      "hidden_size": width,
-      "num_hidden_layers": layers,
-      "num_attention_heads": heads,
-      "intermediate_size": 4 * width,
-      "vocab_size": tiny.IDS,
-      "bos_token_id": tiny.IDS - 2,
-      "eos_token_id": tiny.IDS - 1,
-      "hidden_act": activation,
-    }
-    vision = {
-      "hidden_size": 48,
-      "num_hidden_layers": 2,
-      "num_attention_heads": 3,
-      "intermediate_size": 192,
-      "image_size": tiny.SIDE,
-      "patch_size": 16,
-      "hidden_act": activation,
-    }
+
+    def config(width, layers, heads, **others):
+      sizes = {"hidden_size": width, "intermediate_size": 4 * width}
+      sizes |= {"num_hidden_layers": layers, "num_attention_heads": heads}
+      return {**sizes, "hidden_act": activation, **others}
+
+    ends = {"bos_token_id": tiny.IDS - 2, "eos_token_id": tiny.IDS - 1}
+    text = config(*tiny.TEXT, vocab_size=tiny.IDS, **ends)
+    vision = config(48, 2, 3, image_size=tiny.SIDE, patch_size=16)
     reference = files.hf(
       "CLIPModel",
       vision_config=vision,
@@ -186,6 +175,14 @@ class ParityTest(parameterized.TestCase):
 
     with torch.no_grad():
       self._check(name, arrays, texts_of, pictures_of)
+
+  @parameterized.parameters(
+    ("clip_vit_b_32", 151_277_313 - 87_849_216 - 1),
+    ("openclip_vit_l_14", 427_616_513 - 303_966_208 - 1),
+  )
+  def test_sizes(self, name, parameters):
+    """Those of both towers of openai/CLIP's networks, less the vision tower's."""
+    self.assertEqual(tower.model(name, 49_408).count_parameters(), parameters)
 
 
 class PromptsTest(parameterized.TestCase):
@@ -220,7 +217,7 @@ class PromptsTest(parameterized.TestCase):
 
   def test_without_the_package(self):
     with (
-      mock.patch.object(prompts, "_file", return_value=None),
+      mock.patch.object(tokenizer, "installed", return_value=None),
       self.assertRaisesRegex(errors.UserError, r"robust_tfds\[zero_shot\]"),
     ):
       prompts.templates("openai80")
@@ -228,16 +225,16 @@ class PromptsTest(parameterized.TestCase):
 
 class HeadTest(parameterized.TestCase):
   @parameterized.parameters(
-    (["stop", " "], "class 1 has no name"),
-    (["stop", "go", "stop"], "'stop' is the name of 2 classes"),
+    (["stop", " "], "class 1 of 2 has no name"),
+    (["stop", "go", "Stop "], "'stop' is the name of 2 classes"),
   )
   def test_refuses_names(self, names, words):
     with self.assertRaisesRegex(errors.UserError, words):
-      texts.make(names, "single")
+      texts.make(names, "single", "mine")
 
   def test_refuses_files(self):
     folder = self.create_tempdir().full_path
-    made = texts.make(["stop", "go"], "single")
+    made = texts.make(["stop", "go"], "single", "mine")
     with tiny.towers():
       file = tiny.checkpoint(folder)
       with self.assertRaisesRegex(errors.UserError, "resnet50 has no text tow"):

@@ -1,0 +1,118 @@
+"""Training on masks: class maps move with their pictures, and what counts is learnt."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from absl.testing import absltest, parameterized
+
+from configs import train_standard
+from models.training import run
+from models.training.config import Config
+from models.training.data import crops, examples
+from models.training.data.source import Source
+from models.training.recipes import base, standard
+from robust_tfds import models, settings
+from robust_tfds.datasets.digits_segmentation import (
+  digits_segmentation_dataset_builder as digits,
+)
+
+_KEY = np.array([3, 7], np.uint32)
+
+
+def _picture(height=48, width=64):
+  """A picture whose levels are its classes."""
+  rng = np.random.default_rng(0)
+  mask = rng.integers(0, 8, (height // 8, width // 8), np.uint8) * 30
+  mask = mask.repeat(8, 0).repeat(8, 1)
+  return np.repeat(mask[..., None], 3, -1), mask
+
+
+class CropsTest(parameterized.TestCase):
+  @parameterized.parameters(
+    ("whole", 0.0),
+    ("short48_random32", 0.0),
+    ("short48_crop40", 0.0),
+    ("random_resized96", 0.25),  # the picture is blended at borders
+    ("short96_crop64", 0.25),
+  )
+  def test_masks_are_cut_as_their_pictures(self, rule, blended):
+    image, mask = _picture()
+    got = crops.apply_to_mask(mask, rule, _KEY)
+    want = crops.apply(image, rule, _KEY)[..., 0]
+    self.assertEqual((got.shape, got.dtype), (want.shape, np.uint8))
+    self.assertLessEqual((got != want).mean(), blended)
+    self.assertContainsSubset(set(got.ravel()), set(mask.ravel()))
+
+
+class RecipeTest(absltest.TestCase):
+  def test_masks_are_cropped_and_mirrored_with_their_pictures(self):
+    image, mask = _picture()
+    mask[:8] = 255
+    image[:8] = 200
+    batch = {
+      "image": jnp.asarray(np.stack([image] * 8)),
+      "class_map": jnp.asarray(np.stack([mask] * 8)),
+      "key": jax.random.bits(jax.random.key(0), (8, 2), jnp.uint32),
+    }
+    recipe = standard.Standard(flip=True, crop_px=6)
+    shown, moved = recipe._with_masks(batch)
+    counted = moved != 255
+    np.testing.assert_array_equal(shown[..., 0][counted], moved[counted])
+    self.assertGreater(len({m.tobytes() for m in np.asarray(moved)}), 4)
+    outside = np.asarray(shown[..., 0])[~np.asarray(counted)]
+    self.assertEqual(set(outside), {0, 200})
+
+  def test_pixels_without_a_class_do_not_count(self):
+    rng = np.random.default_rng(0)
+    logits = rng.standard_normal((2, 3, 4, 5), np.float32)
+    class_map = rng.integers(0, 5, (2, 3, 4)).astype(np.uint8)
+    class_map[0, 1:] = 255
+    got = base.pixel_sums(jnp.asarray(logits), jnp.asarray(class_map))
+    shares = np.log(np.exp(logits).sum(-1))
+    for i in range(2):
+      rows = [
+        (logits[i, y, x], class_map[i, y, x], shares[i, y, x])
+        for y in range(3)
+        for x in range(4)
+        if class_map[i, y, x] != 255
+      ]
+      self.assertEqual(got["count"][i], len(rows))
+      loss = sum(total - each[label] for each, label, total in rows)
+      self.assertAlmostEqual(float(got["loss"][i]), float(loss), places=4)
+      wrong = sum(each.argmax() != label for each, label, _ in rows)
+      self.assertEqual(got["error"][i], wrong)
+
+
+class TrainTest(absltest.TestCase):
+  @pytest.mark.slow
+  def test_a_tiny_network_learns(self):
+    values = train_standard.get_config("segmentation").to_dict()
+    values |= {"steps": 40, "batch_size": 8}
+    values["data"]["validation"] = 0.25
+    values["keep"] = {"every": 0, "last": 0, "best": 0}
+    config = settings.validated(Config, values)
+    sources = digits.sources("train")[:32]
+    read = examples.Listed("scenes", digits.CLASSES, "embedded", sources)
+    source = Source(read, config.data)
+    batch = next(source.batches(batch_size=4, seed=0, epoch=0))
+    self.assertEqual(batch["image"].shape[1:3], batch["class_map"].shape[1:])
+    self.assertEqual(batch["image"].shape[1:3], source.shape())
+    model = models.get("tiny_fcn")
+    variables = model.init(jax.random.key(0))
+    recipe = standard.Standard()
+    prepared = run.Prepared(config, model, recipe, source, variables)
+    trained = run.train(prepared, say=lambda text: None)
+
+    def error(variables):
+      logits, _ = model.apply_train(
+        variables, jnp.asarray(batch["image"]), jax.random.key(0)
+      )
+      sums = base.pixel_sums(logits, jnp.asarray(batch["class_map"]))
+      return float(sums["loss"].sum() / sums["count"].sum())
+
+    self.assertLess(error(trained), 0.5 * error(variables))
+
+
+if __name__ == "__main__":
+  absltest.main()
