@@ -195,11 +195,13 @@ def _cell(
 def _own(
   batch: np.ndarray, name: str, severity: int, edition: str, keys: jax.Array
 ) -> None:
+  import jax
+
   from robust_tfds import corruptions
 
-  corruptions.corrupt_batch(
-    batch, name, severity, edition=edition, keys=keys
-  ).block_until_ready()
+  jax.block_until_ready(
+    corruptions.corrupt_batch(batch, name, severity, edition=edition, keys=keys)
+  )
 
 
 @functools.cache

@@ -5,13 +5,13 @@
   robust-tfds train --config=train_standard:cifar --workdir=/runs/cifar
   robust-tfds train --config=train_standard:segmentation --workdir=/tmp/masks
 
-By itself on scikit-learn's digits, in seconds. `:segmentation` trains a tiny FCN on
-scenes of digits with masks, in a minute. `:cifar` and `:imagenet` are the
-settings that AugMix's paper and code compare with (Hendrycks et al. 2020): WRN-40-2
-or the network after a comma, ResNet-50 for 90 epochs or 180; their data are read
-through TFDS. All of them are trained on, as there; with --config.data.validation=0.1
-a tenth is kept to look at. An epoch's last short batch is left out, where theirs is
-shown: 390 steps of CIFAR's 50,000 pictures for 391.
+Without a setting it trains on scikit-learn's digits, in seconds. `:segmentation` trains
+a tiny FCN on scenes of digits with masks, in a minute. `:cifar` and `:imagenet` are the
+settings of AugMix's paper and code (Hendrycks et al. 2020). CIFAR trains WRN-40-2, or
+the network after a comma; ImageNet trains ResNet-50 for 90 epochs, or 180. The data are
+read through TFDS. All examples are trained on, as there; `--config.data.validation=0.1`
+holds a tenth out. Unlike theirs, the last short batch of an epoch is dropped: CIFAR's
+50,000 pictures make 390 steps, not 391.
 """
 
 import pathlib

@@ -41,6 +41,10 @@ def evaluate(
   outputs: str = "auto",
   allow_random: bool = False,
   adapt: str | Mapping[str, Any] | None = None,
+  matrix: str | os.PathLike[str] | None = None,
+  difficulty: str = "medium",
+  speed: int = 1000,
+  stream_seed: int = 43,
   geometry: str | None = None,
   label_space: str | os.PathLike[str] | None = None,
   labels: str | os.PathLike[str] | None = None,
@@ -122,6 +126,13 @@ def evaluate(
     adapt: a method of `models.adaptation.names()` by which the model adapts while
       it is tested, or a dict: `{"method": "tent", "setting": "continual"}`, see
       docs/ADAPTATION.md. Its `batch_size` and `seed` stand above those here.
+    matrix: of the streams `imagenet_ccc` and `signs_ccc`, the file with the
+      accuracies that their paths follow: docs/BENCHMARKS.md. `limit=0` is the
+      whole stream of 7.5 million pictures; the result is a
+      `eval.run.ccc.evaluation.Result`.
+    difficulty: of a stream, `easy`, `medium` or `hard`.
+    speed: of a stream, pictures until the severities change.
+    stream_seed: of a stream; the paper's are 43, 44 and 45.
     geometry: the crop before corruptions, by the set's names: `model` (each
       model's own), `none` (whole pictures), ...
     label_space: classes that a model is asked among: `all` its own, not the

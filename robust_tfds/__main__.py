@@ -31,6 +31,7 @@ COMMANDS = {
   "convert": "models/convert/__main__.py",
   "text": "models/zero_shot/__main__.py",
   "card": "models/card.py",
+  "ccc-matrix": "eval/ccc_matrix.py",
   "new": "new.py",
 }
 

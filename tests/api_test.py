@@ -70,7 +70,7 @@ SURFACE = (
     "(predict, dataset, *, conditions, severities, limit, workdir, batch_size,"
     " variables, checkpoint, seed, baseline, name, size, classes, prompts,"
     " class_names, outputs,"
-    " allow_random, adapt, geometry,"
+    " allow_random, adapt, matrix, difficulty, speed, stream_seed, geometry,"
     " label_space, labels, skip_errors,"
     " drop_alpha, images, groups, split, subset, perturbations, difficulties,"
     " left_out, views, sampling, merge, rules, config, source, codec, data_dir,"

@@ -23,6 +23,9 @@ from eval.tasks.headlines import error_headlines
 from eval.tasks.headlines.headlines import value_alone
 from robust_tfds import build, conditions, corruptions, datasets, errors
 from robust_tfds.building.sources import published_arrays
+from robust_tfds.datasets.imagenet_c import (
+  imagenet_c_dataset_builder as imagenet_c,
+)
 from tests import shared_data, tiny_files
 
 FOLDER = shared_data.folder_of_goldens("c_bar")
@@ -304,6 +307,7 @@ class HeadlinesTest(parameterized.TestCase):
     )
     for reference in ({}, alexnet):
       of = error_headlines.headlines(numbers, reference, family=family)
+      self.assertTrue(all(h.cells for h in of))
       there = {h.key: h for h in of if h.is_triggered(numbers)}
       means = {("mean_error", name, None) for name in names}
       self.assertEqual(
@@ -349,6 +353,16 @@ class HeadlinesTest(parameterized.TestCase):
       result.summary["part_c_bar_mean_error"], np.mean(errors_of)
     )
     self.assertNotIn("mce", result.summary)
+    names = ("checkerboard_cutout", "sparkles")
+    result = evaluate(
+      lambda images: images.mean((1, 2)).repeat(334, 1)[:, :1000],
+      "imagenet_c_bar",
+      manual_dir=imagenet_c.Builder.code_path.parent / "dummy_data",
+      conditions=names,
+    )
+    self.assertIn("part_mean_corruption_error", result.summary)
+    self.assertNotIn("mce", result.missing)
+    self.assertIn("mean_corruption_error", result.missing)
 
 
 if __name__ == "__main__":

@@ -39,6 +39,13 @@ _OF_SPEC = ("dtype", "long_px", "num_classes", "short_px", "train")
 Keywords = Mapping[str, Any]
 
 
+# Those of streams (`eval/run/ccc`), which other sets refuse.
+OF_STREAMS: Keywords = {
+  "matrix": None,
+  "difficulty": "medium",
+  "speed": 1000,
+  "stream_seed": 43,
+}
 # The keywords of `evaluate`, with its defaults.
 DEFAULTS: Keywords = {
   "conditions": None,
@@ -58,6 +65,7 @@ DEFAULTS: Keywords = {
   "outputs": "auto",
   "allow_random": False,
   "adapt": None,
+  **OF_STREAMS,
   "metric": None,
   "targets": None,
   "target": None,
@@ -196,7 +204,7 @@ def _own_metric(keywords: Keywords) -> dict[str, Any]:
     )
   given = {key: keywords[key] for key in own_metrics.KEYS}
   given["targets"] = target or targets
-  return {k: v for k, v in given.items() if v not in (None, False)}
+  return {k: v for k, v in given.items() if v is not None and v is not False}
 
 
 def _names_masks(dataset: Any) -> bool:

@@ -164,10 +164,10 @@ def variables_of(
   """Return a model's weights, with a fitted last layer if it has one."""
   entry, model = plan.models[label], plan.model(label)
   if not isinstance(model, LastLayer) or not entry.last_layer:
-    return _own_variables(plan, label, model, workdir, host)
+    return network_variables(plan, label, model, workdir, host)
   from eval.run.model import last_layer
 
-  network = _own_variables(plan, label, model.network, workdir, host)
+  network = network_variables(plan, label, model.network, workdir, host)
   recipe, size = entry.last_layer, plan.config.batch_size // host.count
   source = clean.part(recipe.split, size)
   return hosts.first_host_first(
@@ -193,7 +193,7 @@ def check_trained(plan: Plan, workdir: Workdir) -> None:
       trained.check(plan.model(label), recipe, folder)
 
 
-def _own_variables(
+def network_variables(
   plan: Plan, label: str, model: Model, workdir: Workdir, host: hosts.Host
 ) -> Any:
   """Return a model's weights: given, trained, its own or from a checkpoint."""

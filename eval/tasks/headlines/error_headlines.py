@@ -52,9 +52,10 @@ def headlines(
   out += [
     Headline.restating("clean_error", "error", _CLEAN),
     _over(common, "mean_corruption_error", _plain),
-    _over(extra, "extra_mean_corruption_error", _plain),
     *_over_list(cells, family),
   ]
+  if extra:
+    out.append(_over(extra, "extra_mean_corruption_error", _plain))
   if not benchmark:
     out.append(_over(common, "accuracy_retained", _retained))
   if reference and common == conditions.PICTURES.names("common"):

@@ -1,0 +1,68 @@
+"""Measures a network's accuracy under pairs of corruptions, for streams of CCC.
+
+  robust-tfds ccc-matrix resnet50 /data/imagenet --checkpoint=resnet50.pth \\
+      --out=matrix.npz
+  robust-tfds ccc-matrix my_module:build signs --pictures=48 --step=1 \\
+      --difficulty=hard --out=signs.npz
+
+NET is a network of the catalogue, with a checkpoint, or a function of yours that
+builds one. DATA is the manual dir with ImageNet's validation images, or `signs`, the
+embedded set. `evaluate(net, "imagenet_ccc", matrix="matrix.npz")` shows a network a
+stream along paths of equal accuracy through the file. A measurement that was stopped
+goes on with the same command.
+"""
+
+from collections.abc import Sequence
+
+from absl import flags
+
+from robust_tfds import command, errors, kept_programs
+
+_SIGNS = "signs"
+
+
+def define_flags() -> None:
+  """Define the command's flags."""
+  flags.DEFINE_string("out", None, "The file, .npz.")
+  flags.DEFINE_string(
+    "checkpoint", None, "Weights of a network of the catalogue."
+  )
+  flags.DEFINE_integer("pictures", 256, "So many pictures a cell.", 1)
+  flags.DEFINE_float(
+    "step", 0.25, "Between measured severities: .25, .5 or 1; between, a line."
+  )
+  flags.DEFINE_string(
+    "difficulty", "easy", "Whose corruptions: easy (all), medium or hard."
+  )
+  flags.DEFINE_string("frost_dir", None, "Folder of the frost pictures.")
+
+
+def main(argv: Sequence[str]) -> None:
+  """Measure what the file lacks."""
+  from eval.run.ccc import calibration
+
+  settings = flags.FLAGS
+  if len(argv) != 3 or not settings.out:
+    raise errors.UserError(
+      "Expected NET DATA --out=FILE.npz: robust-tfds ccc-matrix resnet50"
+      " /data/imagenet --checkpoint=resnet50.pth --out=matrix.npz"
+    )
+  if where := kept_programs.keep():
+    print(where)
+  _, network, data = argv
+  calibration.run(
+    network,
+    "signs_ccc" if data == _SIGNS else "imagenet_ccc",
+    manual_dir=None if data == _SIGNS else data,
+    checkpoint=settings.checkpoint,
+    frost_dir=settings.frost_dir,
+    difficulty=settings.difficulty,
+    count=settings.pictures,
+    apart=round(4 * settings.step),
+    out=settings.out,
+  )
+  print(f"{settings.out}: all pairs are measured")
+
+
+if __name__ == "__main__":
+  command.run(main, define_flags)

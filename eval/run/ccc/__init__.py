@@ -1,0 +1,4 @@
+"""CCC: streams of pictures that change continually, at equal difficulty.
+
+Press et al. 2023 ("RDumb"), docs/evidence/specs/ccc.md.
+"""

@@ -1,0 +1,246 @@
+"""`evaluate(net, "imagenet_ccc", ...)`: accuracy over a stream that changes."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import io
+import itertools
+import os
+import tempfile
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from eval.run import adapt as adapt_lib
+from eval.run.ccc import matrix as matrix_lib
+from eval.run.ccc import models as models_lib
+from eval.run.ccc import stream
+from eval.run.execution import progress
+from eval.run.model import adapted
+from robust_tfds import errors
+from robust_tfds.charts import frame, lines, style
+from robust_tfds.storage import disk, paths
+
+WHOLE = 7_500_000  # pictures of a stream (generate.py of oripress/CCC)
+_BATCH = 64
+_WINDOWS = 60  # points of the figure
+_FEWEST = 2  # windows that a collapse lasts at least
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+  """Accuracies over a stream.
+
+  Attributes:
+    accuracy: label -> share of right answers in each batch, float64 `[batches]`.
+    sizes: pictures of each batch, int `[batches]`.
+    nodes: the corruptions of each batch's first picture.
+    title: the stream, in words.
+  """
+
+  accuracy: Mapping[str, np.ndarray]
+  sizes: np.ndarray
+  nodes: list[str]
+  title: str
+
+  @property
+  def summary(self) -> dict[str, float]:
+    """The mean accuracy; of several models under their labels."""
+    several = len(self.accuracy) > 1
+    return {
+      f"{label}/" * several + "accuracy": float(
+        np.average(values, weights=self.sizes)
+      )
+      for label, values in self.accuracy.items()
+    }
+
+  @property
+  def collapses(self) -> dict[str, str]:
+    """Adapting model -> from where on it stays below its source, in words."""
+    out = {}
+    for label in self.accuracy:
+      source = label.partition(" ")[0]
+      if source != label and source in self.accuracy:
+        out[label] = self._collapse(label, source)
+    return out
+
+  def _collapse(self, label: str, source: str) -> str:
+    starts, ours = self._windows(label)
+    below = ours < self._windows(source)[1]
+    last = len(below) - int(np.argmin(below[::-1])) if not below.all() else 0
+    if len(below) - last < _FEWEST:
+      return "not below source at the end"
+    return f"below source from picture {int(starts[last]):,} on"
+
+  def _windows(self, label: str) -> tuple[np.ndarray, np.ndarray]:
+    """Return the first picture and the accuracy of parts of equal batches."""
+    count = min(_WINDOWS, len(self.sizes))
+    rows = np.array_split(np.arange(len(self.sizes)), count)
+    ends = np.cumsum(self.sizes)
+    starts = np.array([ends[r[0]] - self.sizes[r[0]] for r in rows])
+    values = self.accuracy[label]
+    means = [np.average(values[r], weights=self.sizes[r]) for r in rows]
+    return starts, np.array(means)
+
+  def report(self, folder: str | os.PathLike[str]) -> None:
+    """Write `stream.csv`, a line a batch, and the figure `stream.png`, `.svg`."""
+    place = paths.parse(folder, "report")
+    disk.make_folder(place)
+    disk.write_text(place / "stream.csv", self._csv())
+    curves = [
+      lines.Line(
+        label,
+        starts.tolist(),
+        [style.Value(100 * value) for value in means],
+        i,
+        looks={"marker": ""},
+      )
+      for i, label in enumerate(self.accuracy)
+      for starts, means in [self._windows(label)]
+    ]
+    drawn = frame.Frame(
+      7.0,
+      3.2,
+      x="pictures of the stream",
+      y="accuracy, %",
+      y_ends=(0, None),
+      title=self.title,
+      legend=frame.ABOVE,
+    )
+    figure = lines.draw([lines.Panel(curves)], drawn)
+    style.save(figure, place, "stream", [str(self)])
+
+  def _csv(self) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(
+      ["first_picture", "pictures", "corruptions", *self.accuracy]
+    )
+    starts = np.cumsum(self.sizes) - self.sizes
+    columns = [np.round(v, 6).tolist() for v in self.accuracy.values()]
+    writer.writerows(
+      zip(starts.tolist(), self.sizes.tolist(), self.nodes, *columns)
+    )
+    return out.getvalue()
+
+  def __str__(self) -> str:
+    """Return a line a model."""
+    whole = {
+      label: float(np.average(values, weights=self.sizes))
+      for label, values in self.accuracy.items()
+    }
+    collapses = self.collapses
+    texts = [
+      f"{label}: {100 * value:.1f} % right"
+      + (f", {collapses[label]}" if label in collapses else "")
+      for label, value in whole.items()
+    ]
+    return "\n".join(texts)
+
+
+def evaluate(predict: Any, dataset: str, keywords: Mapping[str, Any]) -> Result:
+  """Run `eval.evaluate` on a stream, whose docstring has the arguments."""
+  of = models_lib.SETS[dataset]
+  difficulty, speed = keywords["difficulty"], keywords["speed"]
+  matrix = matrix_lib.read(_matrix_file(keywords["matrix"]), difficulty)
+  names = matrix_lib.DIFFICULTIES[difficulty][1]
+  models_lib.check_frost(names, keywords)
+  sources = of.sources(os.fspath(keywords["manual_dir"] or ""))
+  _check_speed(speed, len(sources))
+  with tempfile.TemporaryDirectory(prefix="robust_tfds_") as folder:
+    folder = keywords["workdir"] or folder
+    networks = _networks(predict, of, keywords, folder)
+  seed, limit = keywords["stream_seed"], keywords["limit"] or WHOLE
+  parts = stream.parts(
+    sources,
+    stream.nodes(matrix, difficulty, seed),
+    dataset=dataset,
+    side_px=of.side_px,
+    speed=speed,
+    seed=seed,
+    limit=limit,
+  )
+  title = f"{dataset} {difficulty}, speed {speed}, seed {seed}"
+  result = _shown(networks, parts, limit, title)
+  progress.say(str(result))
+  if keywords["workdir"]:
+    result.report(keywords["workdir"])
+  return result
+
+
+def _matrix_file(file: Any) -> Any:
+  if file is None:
+    raise errors.UserError(
+      "A stream needs matrix=FILE.npz, the accuracies that its paths follow:"
+      " robust-tfds ccc-matrix measures those of a network of yours; docs/"
+      "BENCHMARKS.md says how to convert the authors'."
+    )
+  return file
+
+
+def _check_speed(speed: int, count: int) -> None:
+  if not isinstance(speed, int) or not 1 <= speed <= count:
+    raise errors.UserError(
+      f"speed={speed!r}: expected 1 to {count}, the pictures of the set that one"
+      " pair of severities is shown of."
+    )
+
+
+def _networks(
+  predict: Any, of: models_lib.Set, keywords: Mapping[str, Any], folder: str
+) -> dict[str, models_lib.Network]:
+  """Return label -> network: every model as it is, and adapting if asked for."""
+  asked = adapt_lib.parsed(keywords["adapt"], of.side_px)
+  loaded = models_lib.loaded(predict, of, {**keywords, "adapt": None}, folder)
+  out = {}
+  for label, (model, variables) in loaded.items():
+    out[label] = models_lib.Network(model, variables)
+    entries = adapt_lib.entries(asked, label) if asked else {}
+    for name, entry in entries.items():
+      one = adapt_lib.parsed(entry, of.side_px)
+      assert one  # its method is known
+      method = adapted.method_of(one, model)
+      with errors.prefixed(name):
+        out[name] = models_lib.Network(model, variables, method)
+  return out
+
+
+def _shown(
+  networks: Mapping[str, models_lib.Network],
+  parts: Iterator[stream.Part],
+  limit: int,
+  title: str,
+) -> Result:
+  """Show batches of 64 in the stream's order; none is dropped."""
+  accuracy: dict[str, list[float]] = {label: [] for label in networks}
+  sizes, nodes = [], []
+  for number, (images, labels, node) in enumerate(_batches(parts)):
+    for label, network in networks.items():
+      right = network.right(images, labels, number)
+      accuracy[label].append(float(right.mean()))
+    sizes.append(len(labels))
+    nodes.append(node)
+    if not (number + 1) % 1000:
+      progress.say(f"{sum(sizes):,} of {limit:,} pictures, now {node}")
+  return Result(
+    {label: np.array(values) for label, values in accuracy.items()},
+    np.array(sizes),
+    nodes,
+    title,
+  )
+
+
+def _batches(
+  parts: Iterator[stream.Part],
+) -> Iterator[tuple[np.ndarray, np.ndarray, str]]:
+  """Yield (images, labels, corruptions of the first), across nodes."""
+  rows = (
+    (image, label, str(part.node))
+    for part in parts
+    for image, label in zip(part.images, part.labels, strict=True)
+  )
+  while listed := list(itertools.islice(rows, _BATCH)):
+    images, labels, nodes = zip(*listed, strict=True)
+    yield np.stack(images), np.array(labels), nodes[0]

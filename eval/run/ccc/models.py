@@ -1,0 +1,124 @@
+"""The models of a stream, and the pictures that it is made of."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from eval.cells.workdir import Workdir
+from eval.run import data as data_lib
+from eval.run import keywords as keywords_lib
+from eval.run.model import load
+from models.adaptation.base import Method
+from models.model import Model
+from robust_tfds import hosts
+from robust_tfds.building import pictures
+from robust_tfds.building.sources import imagenet, known_files
+from robust_tfds.corruptions import frost_pictures
+from robust_tfds.datasets.signs import signs_dataset_builder as signs
+from robust_tfds.storage import paths
+
+
+@dataclasses.dataclass(frozen=True)
+class Set:
+  """What a stream's pictures are.
+
+  Attributes:
+    clean: data set of the same classes, which says what a model must answer.
+    side_px: side of the pictures that are shown.
+    sources: manual dir -> all pictures, whole.
+  """
+
+  clean: str
+  side_px: int
+  sources: Callable[[str], Sequence[pictures.Source]]
+
+
+def _imagenet(manual_dir: str) -> Sequence[pictures.Source]:
+  """Return ImageNet's validation pictures; MissingError where they are not."""
+  with known_files.lacking("imagenet_c", manual_dir, imagenet.INSTRUCTIONS):
+    files = imagenet.clean(paths.parse(manual_dir or ".", "manual_dir"))
+  return pictures.sources_from_files(files, "whole")
+
+
+SETS: Mapping[str, Set] = {
+  "imagenet_ccc": Set(
+    "imagenet_c",
+    224,
+    _imagenet,
+  ),
+  "signs_ccc": Set(
+    "signs_c", signs.SIDE_PX, lambda folder: signs.sources("test")
+  ),
+}
+
+
+class Network:
+  """A model with its weights, adapting by a method or as it is."""
+
+  def __init__(
+    self, model: Model, variables: Any, method: Method | None = None
+  ):
+    """Begin with the source's weights; without a method they stay."""
+    self._variables, self._state = variables, None
+    self._answer: Callable[..., Any] = model.apply
+    if method:
+      self._state = method.init(variables)
+      self._answer = jax.jit(method.step)
+    elif not model.on_host:
+      self._answer = jax.jit(model.apply)
+
+  def right(
+    self, images: np.ndarray, labels: np.ndarray, number: int
+  ) -> np.ndarray:
+    """Answer a batch, and adapt to it: bool `[B]`, whether answers are right.
+
+    Args:
+      images: uint8 `[B, S, S, 3]`.
+      labels: int `[B]`.
+      number: of the batch, which what a method draws depends on.
+    """
+    if self._state is None:
+      logits = self._answer(self._variables, images)
+    else:
+      key = jax.random.key(number)
+      logits, self._state = self._answer(self._state, images, key)
+    return np.asarray(logits).argmax(-1) == labels
+
+
+def is_stream(dataset: object) -> bool:
+  """Return whether a name is that of a stream."""
+  return isinstance(dataset, str) and dataset in SETS
+
+
+def loaded(
+  predict: Any, of: Set, keywords: Mapping[str, Any], folder: str
+) -> dict[str, tuple[Model, Any]]:
+  """Return label -> model and weights, as `evaluate` takes models.
+
+  Raises:
+    UserError: a model of other classes, or without weights.
+  """
+  values = {**keywords, "conditions": "none", "limit": 0}
+  spec, objects = keywords_lib.spec_of(predict, of.clean, values)
+  workdir = Workdir(paths.parse(folder, "workdir"))
+  plan = data_lib.plan_of(spec, objects, workdir)
+  frost_pictures.choose(plan.config.data.frost_dir, plan.config.data.manual_dir)
+  host = hosts.this_host()
+  return {
+    label: (
+      plan.model(label),
+      load.network_variables(plan, label, plan.model(label), workdir, host),
+    )
+    for label in plan.models
+  }
+
+
+def check_frost(names: Sequence[str], keywords: Mapping[str, Any]) -> None:
+  """Refuse a stream with frost where its pictures are nowhere."""
+  if "frost" in names:
+    frost_pictures.check(keywords["frost_dir"], keywords["manual_dir"])

@@ -1,0 +1,185 @@
+"""The stream: which pictures come, under which two corruptions.
+
+Nodes follow each other along paths of equal accuracy, each with `speed` pictures:
+those of the whole set in an order of its own. A picture is flipped by a coin, cropped
+and resized as in training, corrupted twice and stored as JPEG of quality 85. All of
+it depends on the stream's seed, the node and the picture's id alone.
+
+DEVIATION: the pairs are those of the authors' seeds; the pictures' order, crops and
+pixels are drawn by key, as theirs depend on the number of processes that made them.
+"""
+
+from __future__ import annotations
+
+import concurrent.futures
+import dataclasses
+import functools
+import random
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import jax
+import numpy as np
+
+from eval.run.ccc import matrix as matrix_lib
+from models.training.data import crops
+from robust_tfds import conditions, corruptions
+from robust_tfds.building import pictures
+from robust_tfds.corruptions import seeding
+from robust_tfds.corruptions.ops import jpeg
+
+_AT_ONCE = 64  # pictures that are corrupted together
+_QUALITY = 85
+_CROP, _ORDER = "crop", 0x434343  # whose draws these are
+_FLIP = 1  # number of the word after the crop's own stream
+
+
+@dataclasses.dataclass(frozen=True)
+class Node:
+  """Two corruptions, one after the other; severity 0 is none.
+
+  Attributes:
+    first: name of the first corruption.
+    first_severity: a multiple of .25.
+    second: name of the second corruption.
+    second_severity: a multiple of .25.
+  """
+
+  first: str
+  first_severity: float
+  second: str
+  second_severity: float
+
+  def __str__(self) -> str:
+    """Return it in words."""
+    listed = [
+      f"{name} {severity:g}"
+      for name, severity in (
+        (self.first, self.first_severity),
+        (self.second, self.second_severity),
+      )
+      if severity
+    ]
+    return " + ".join(listed) or conditions.CLEAN
+
+
+@dataclasses.dataclass(frozen=True)
+class Part:
+  """Pictures of one node, in their order.
+
+  Attributes:
+    node: their corruptions.
+    images: uint8 `[N, S, S, 3]`.
+    labels: int `[N]`.
+  """
+
+  node: Node
+  images: np.ndarray
+  labels: np.ndarray
+
+
+def nodes(
+  matrix: matrix_lib.Matrix, difficulty: str, seed: int
+) -> Iterator[Node]:
+  """Yield the nodes of a stream, without end.
+
+  At the end of a path the second corruption becomes the first, and another is
+  drawn, by Python's generator as in the authors' code.
+  """
+  target, names = matrix_lib.DIFFICULTIES[difficulty]
+  draw = random.Random(seed)
+  first = draw.choice(names)
+  while True:
+    second = draw.choice(names)
+    while second == first:
+      second = draw.choice(names)
+    accuracy = matrix.of_pair(first, second)
+    for i, j in matrix_lib.path(accuracy, target):
+      yield Node(first, i / 4, second, j / 4)
+    first = second
+
+
+def parts(
+  sources: Sequence[pictures.Source],
+  steps: Iterator[Node],
+  *,
+  dataset: str,
+  side_px: int,
+  speed: int,
+  seed: int,
+  limit: int,
+) -> Iterator[Part]:
+  """Yield the stream's pictures until there are `limit`.
+
+  Args:
+    sources: all pictures of the set.
+    steps: the nodes.
+    dataset: part of every key.
+    side_px: side of the pictures that are shown.
+    speed: pictures of a node, at most as many as the set has.
+    seed: the stream's.
+    limit: pictures of the stream.
+  """
+  shown = 0
+  with concurrent.futures.ThreadPoolExecutor() as pool:
+    for number, node in enumerate(steps):
+      order = np.random.default_rng([_ORDER, seed, number])
+      chosen = order.permutation(len(sources))[: min(speed, limit - shown)]
+      for start in range(0, len(chosen), _AT_ONCE):
+        of_part = [sources[i] for i in chosen[start : start + _AT_ONCE]]
+        ids = [f"{number}/{s.example_id}" for s in of_part]
+        keys = _keys(seed, dataset, _CROP, 0, ids)
+        read = functools.partial(_cropped, side=side_px)
+        images = np.stack([*pool.map(read, of_part, keys)])
+        levels = corrupted(images, node, seed, dataset, ids)
+        yield Part(node, levels, np.array([s.label for s in of_part]))
+      shown += len(chosen)
+      if shown >= limit:
+        return
+
+
+def corrupted(
+  images: np.ndarray, node: Node, seed: int, dataset: str, ids: Sequence[str]
+) -> np.ndarray:
+  """Return pictures under both corruptions of a node, and JPEG.
+
+  Args:
+    images: uint8 `[N, S, S, 3]`, at most 64.
+    node: the corruptions.
+    seed: the stream's.
+    dataset: part of every key.
+    ids: of the pictures in this node.
+  """
+  spare = _AT_ONCE - len(images)  # one shape is one program
+  batch = np.concatenate([images, np.repeat(images[:1], spare, 0)])
+  padded = [*ids, *[ids[0]] * spare]
+  levels: Any = jax.numpy.asarray(batch)
+  for name, severity in (
+    (node.first, node.first_severity),
+    (node.second, node.second_severity),
+  ):
+    if severity:
+      keys = _keys(seed, dataset, name, severity, padded)
+      levels = corruptions.corrupt_batch(
+        levels, name, severity, edition="ccc", keys=jax.numpy.asarray(keys)
+      )
+  return np.asarray(_stored(levels))[: len(images)]
+
+
+@functools.partial(jax.jit)
+def _stored(images: jax.Array) -> jax.Array:
+  return jpeg.roundtrip_batch(images, _QUALITY)
+
+
+def _cropped(source: pictures.Source, key: np.ndarray, side: int) -> np.ndarray:
+  """Return a part of a picture as a square, flipped by a coin."""
+  pixels = source.picture.read()
+  square = crops.apply(pixels, f"random_resized{side}", key)
+  coin = seeding.words(key, _FLIP + 1)[_FLIP] & 1
+  return square[:, ::-1] if coin else square
+
+
+def _keys(
+  seed: int, dataset: str, name: str, severity: float, ids: Sequence[str]
+) -> np.ndarray:
+  return conditions.raw_keys(seed, dataset, name, severity, ids)
