@@ -6,7 +6,7 @@
   robust-tfds train --config=train_standard:segmentation --workdir=/tmp/masks
 
 Without a setting it trains on scikit-learn's digits, in seconds. `:segmentation` trains
-a tiny FCN on scenes of digits with masks, in a minute. `:cifar` and `:imagenet` are the
+a tiny FCN on scenes of digits with masks, in minutes. `:cifar` and `:imagenet` are the
 settings of AugMix's paper and code (Hendrycks et al. 2020). CIFAR trains WRN-40-2, or
 the network after a comma; ImageNet trains ResNet-50 for 90 epochs, or 180. The data are
 read through TFDS. All examples are trained on, as there; `--config.data.validation=0.1`
