@@ -3,7 +3,7 @@
   robust-tfds run --config=quickstart_segmentation --workdir=/tmp/s
   robust-tfds run --config=quickstart_segmentation --plan
 
-A tiny FCN is trained on a thousand scenes in about a minute on two cores, then
+A tiny FCN is trained on a thousand scenes (about 18 minutes of CPU), then
 shown 200 others clean and under 19 corruptions x 5 severities, corrupted on the
 fly. Nothing is downloaded. Results: clean and mean mIoU, retention, the worst
 corruption, IoU by class, and pictures with masks, answers and errors.

@@ -5,17 +5,18 @@
   robust-tfds train --config=train_alp:tiny --config.model.checkpoint=/runs/alp \\
       --config.data.source=folder:/data/tiny-imagenet-200/train --workdir=/runs/tiny
 
-By itself on scikit-learn's digits. `:imagenet64` and `:tiny` are the settings of
-the authors' code: the attack pgdll_16_2_10, RMSProp, .045 x .94 every 2 epochs, a
-mean of the weights, a decay of all of them; Tiny ImageNet begins with ImageNet's
-weights, at .02, and trains the last layer alone (the authors' second ResNets have a
-norm before it, too, and theirs below it go by the batch, where ours are as in
-evaluation). Ours [U]: 90 epochs, and 10; a batch of one worker's 32; crops and flips.
+Without a setting it trains on scikit-learn's digits. `:imagenet64` and `:tiny` are the
+settings of the authors' code: the attack pgdll_16_2_10, RMSProp, .045 x .94 every 2
+epochs, averaged weights, weight decay on all weights. Tiny ImageNet starts from
+ImageNet's weights, at .02, and trains the last layer alone. (The authors' ResNets v2
+also have a norm before that layer, and their norms use batch statistics; ours use the
+stored ones.) Our choices [U]: 90 epochs, and 10; batches of 32, as one worker's; crops
+and flips.
 
-`:linf` is adversarial training, as of ResNeXt-101 DenoiseAll, whose pixels are within
-16 levels after 30 steps of targeted PGD. Ours [U]: steps of a level towards a random
-wrong class, no clean pictures, smoothing .1, 110 epochs of SGD with x.1 after 35, 70
-and 95, .1 for 256 pictures.
+`:linf` is adversarial training as for ResNeXt-101 DenoiseAll: pixels stay within 16
+levels, after 30 steps of targeted PGD. Our choices [U]: steps of one level towards a
+random wrong class, no clean pictures, smoothing .1, and 110 epochs of SGD at .1 for 256
+pictures, x.1 after 35, 70 and 95.
 """
 
 import ml_collections

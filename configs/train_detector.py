@@ -7,16 +7,15 @@
       --config.recipe.stylizer=/weights/vgg_normalised.pth,/weights/decoder.pth
   robust-tfds train --config=train_detector:voc --plan
 
-By itself a small RetinaNet on scenes of digits, which are not mirrored. `:voc`,
-`:coco` and `:cityscapes` are Faster R-CNNs by the schedules of Michaelis et al.
-(docs/evidence/specs/training.md section 1), on pictures as they are;
-`config.recipe.mode` is `standard`, `stylized` or `combined`, which is twice the
-steps. `:vid` and
-`:vid,resnet101` are Table 11's, on the boxes of ImageNet-Vid; the second network is
-mmdetection's [U]. Begin with weights: `config.model.checkpoint`. Momentum,
-decay, warmup and the frozen stem are mmdetection's and maskrcnn-benchmark's usual ones
-[U]; Cityscapes' pictures are all resized to a short edge of 1024, where the authors
-drew from 800 to 1024.
+Without a setting it trains a small RetinaNet on scenes of digits, which are not
+mirrored. `:voc`, `:coco` and `:cityscapes` are Faster R-CNNs by the schedules of
+Michaelis et al. (docs/evidence/specs/training.md section 1). `config.recipe.mode` is
+`standard`, `stylized` or `combined`; the last takes twice the steps. `:vid` and
+`:vid,resnet101` are those of Table 11, on the boxes of ImageNet-Vid; the second network
+is mmdetection's [U]. Start from weights: `config.model.checkpoint`. Momentum, decay,
+warmup and the frozen stem are the usual ones of mmdetection and maskrcnn-benchmark [U].
+Cityscapes' pictures all get a short edge of 1024, where the authors drew from 800 to
+1024.
 """
 
 import ml_collections

@@ -7,23 +7,24 @@
   robust-tfds run --config=imagenet_c:resnet50 --workdir=/runs/clahe_c \\
       --config.model.checkpoint=/runs/clahe --config.data.manual_dir=/data/manual
 
-`:vid` and `:ytbb`, alone ResNet-50 or with a network of theirs behind a comma, are
-Shankar et al.'s (Appendix J): torchvision's networks on frames of ImageNet-Vid, on
-anchors of YouTube-BB; rates, batch and epochs are Table 10's, on
-plateaus. Unstated there and ours [U]: SGD with a momentum of .9, no decay, x.1 after 2
+`:vid` and `:ytbb` are Shankar et al.'s (Appendix J): torchvision's networks on frames of
+ImageNet-Vid, and on anchors of YouTube-BB. The network is ResNet-50, or the one after a
+comma. Rate, batch and epochs are Table 10's; the rate falls on plateaus. Our choices,
+which the paper does not state [U]: SGD with a momentum of .9, no decay, x.1 after 2
 epochs without a lower loss on a tenth of the videos, crops and flips.
 
 `:ilsvrc30` trains a ResNet-50 from scratch on ImageNet's pictures of ImageNet-Vid's
 30 classes, at the standard setting [U]; `:vid,resnet50` from its workdir is their
 "ILSVRC-30, fine-tuned".
 
-`:clahe` is Hendrycks & Dietterich's (section 5.2): torchvision's whole ResNet-50, 5
-epochs on pictures whose histograms are equalized; from its workdir it is tested behind
-the enhancement of the same name, as `resnet50+clahe`. Clip limit 2, 8 x 8 tiles, the luma
-(OpenCV's rules), .001 and a cosine are ours [U]. CLAHE is no condition of a benchmark.
+`:clahe` is Hendrycks & Dietterich's (section 5.2): all of torchvision's ResNet-50, 5
+epochs on pictures whose histograms are equalized. Its workdir is tested behind the
+enhancement of the same name, as `resnet50+clahe`. Our choices [U]: clip limit 2, 8 x 8
+tiles, the luma (OpenCV's rules), .001 and a cosine. CLAHE is not a condition of a
+benchmark.
 
-By itself it trains on scikit-learn's digits in the same way, at 1e-3 (Adam): from
-random weights, or from --config.model.checkpoint=/tmp/standard.
+Without a setting it trains on scikit-learn's digits in the same way, at 1e-3 (Adam),
+from random weights or from --config.model.checkpoint=/tmp/standard.
 """
 
 import ml_collections

@@ -5,14 +5,15 @@
       --config.recipe.pictures=/data/fractals_and_fvis
   robust-tfds train --config=train_pixmix:imagenet --plan
 
-By itself on scikit-learn's digits; `:cifar` (k 4, beta 3, severity 3, WRN-40-4) and
-`:imagenet` (beta 4, severity 1, lr .01 cosine) are the authors' settings with
-`config.recipe.pictures`, a folder of theirs or yours: resized to 36 px, of ImageNet
-256, and cropped to the examples' size, one drawn for each example. Without it they
-are fractals drawn from a seed, which are not the ones that they collected. The authors
-draw from all operations; here those that are benchmarks' too (colour, contrast,
-brightness, sharpness) are off: --config.recipe.overlap=True needs
---config.allow_benchmark_conditions=True, and is disclosed.
+Without a setting it trains on scikit-learn's digits. `:cifar` (k 4, beta 3, severity 3,
+WRN-40-4) and `:imagenet` (beta 4, severity 1, lr .01 cosine) are the authors' settings.
+`config.recipe.pictures` is a folder of mixing pictures, theirs or yours. They are
+resized to 36 px (256 for ImageNet) and cropped to the examples' size; one is drawn for
+each example. Without a folder, fractals are drawn from a seed; they are not the ones
+that the authors collected. The authors draw from all operations. Here colour, contrast,
+brightness and sharpness are off, because benchmarks test them.
+`--config.recipe.overlap=True` turns them on; it needs
+`--config.allow_benchmark_conditions=True`, and is disclosed.
 """
 
 import ml_collections

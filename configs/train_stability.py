@@ -3,12 +3,12 @@
   robust-tfds train --config=train_stability --workdir=/tmp/stability
   robust-tfds train --config=train_stability:imagenet,0.01,0.1 --workdir=/runs/stability
 
-Bound and weight of the paper's grid, .01, .05 and .1 each, stand after the setting, in
-this order; .05 and .05 else. The paper picks a cell on validation conditions of
-ImageNet-P, which no training here reads: evaluate all nine and say so. By itself from
-random weights on scikit-learn's digits; `:imagenet` fine-tunes torchvision's ResNet-50
-for 5 epochs, at .001 [U], cosine [U]. Uniform noise is no condition of a benchmark; its
-neighbours are.
+The setting is followed by the bound and the weight, each .01, .05 or .1 as in the
+paper's grid; the default is .05 and .05. The paper picks a cell on validation
+conditions of ImageNet-P, which no training here reads: evaluate all nine and say so.
+Without a setting it trains on scikit-learn's digits, from random weights. `:imagenet`
+fine-tunes torchvision's ResNet-50 for 5 epochs, at .001 [U], cosine [U]. Uniform noise
+is not a condition of a benchmark, but other noises are.
 """
 
 import ml_collections

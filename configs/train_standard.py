@@ -5,13 +5,13 @@
   robust-tfds train --config=train_standard:cifar --workdir=/runs/cifar
   robust-tfds train --config=train_standard:segmentation --workdir=/tmp/masks
 
-By itself on scikit-learn's digits, in seconds. `:segmentation` trains a tiny FCN on
-scenes of digits with masks, in a minute. `:cifar` and `:imagenet` are the
-settings that AugMix's paper and code compare with (Hendrycks et al. 2020): WRN-40-2
-or the network after a comma, ResNet-50 for 90 epochs or 180; their data are read
-through TFDS. All of them are trained on, as there; with --config.data.validation=0.1
-a tenth is kept to look at. An epoch's last short batch is left out, where theirs is
-shown: 390 steps of CIFAR's 50,000 pictures for 391.
+Without a setting it trains on scikit-learn's digits, in seconds. `:segmentation` trains
+a tiny FCN on scenes of digits with masks, in minutes. `:cifar` and `:imagenet` are the
+settings of AugMix's paper and code (Hendrycks et al. 2020). CIFAR trains WRN-40-2, or
+the network after a comma; ImageNet trains ResNet-50 for 90 epochs, or 180. The data are
+read through TFDS. All examples are trained on, as there; `--config.data.validation=0.1`
+holds a tenth out. Unlike theirs, the last short batch of an epoch is dropped: CIFAR's
+50,000 pictures make 390 steps, not 391.
 """
 
 import pathlib
@@ -27,14 +27,17 @@ _CIFAR = {
   "densenet40_12": (200, 1e-4),
   "resnext29_4x32d": (200, 5e-4),
 }
-SETTINGS = (
+# What recipes are compared in.
+COMMON = (
   *("digits", "cifar", *(f"cifar,{network}" for network in _CIFAR)),
   *("imagenet", "imagenet,180"),
 )
+SETTINGS = (*COMMON, "segmentation")
 
 
 def get_config(setting: str = "digits") -> ml_collections.ConfigDict:
   """Return the training's config; override fields with --config.field=value."""
+  check(setting, SETTINGS, "train_standard")
   if setting == "segmentation":
     return _segmentation().lock()
   return common(setting, {"name": "standard"}).lock()
@@ -56,7 +59,7 @@ def check(setting: str, settings: tuple[str, ...], file: str) -> None:
 
 
 def common(
-  setting: str, recipe: dict, settings: tuple[str, ...] = SETTINGS
+  setting: str, recipe: dict, settings: tuple[str, ...] = COMMON
 ) -> ml_collections.ConfigDict:
   """Return a recipe in one of the settings that recipes are compared in, unlocked."""
   check(setting, settings, f"train_{recipe['name']}")

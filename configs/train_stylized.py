@@ -6,11 +6,12 @@
       --config.recipe.styles=/data/paintings \\
       --config.recipe.stylizer=/weights/vgg_normalised.pth,/weights/decoder.pth
 
-`standard`, `stylized` or `combined`, which shows both and takes twice the steps of an
-epoch. By itself on scikit-learn's digits in procedural textures, by `texture`: an
-encoder without weights, which is not AdaIN. `:cifar` and `:imagenet` are the settings
-that recipes are compared in; of ImageNet `combined`, as Hendrycks & Dietterich's
-network was trained; paintings (their short side 512 px) and weights are yours.
+The mode is `standard`, `stylized` or `combined`, which shows both versions and so takes
+twice the steps of an epoch. Without a setting it trains on scikit-learn's digits in
+procedural textures; the stylizer `texture` is an encoder without weights, not AdaIN.
+`:cifar` and `:imagenet` are the settings that recipes are compared in. ImageNet is
+`combined`, as Hendrycks & Dietterich's network was trained. Paintings (short side
+512 px) and the weights of AdaIN are yours to give.
 """
 
 import ml_collections

@@ -43,7 +43,8 @@ def define_flags() -> None:
     "sets",
     None,
     "Data sets, with commas; an adapted twin is SET+METHOD. Default: imagenet_c,"
-    " its twins adapted by bn and tent, imagenet_p and the natural sets.",
+    " its twins adapted by bn and tent, imagenet_c_bar, imagenet_p and the"
+    " natural sets.",
   )
   flags.DEFINE_string(
     "manual_dir", None, "Where archives lie that nobody may download."

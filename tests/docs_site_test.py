@@ -86,6 +86,7 @@ class GeneratedTest(parameterized.TestCase):
 _MODELS = {"pictures": "alexnet", "sequences": "alexnet", "frames": "alexnet"}
 _MODELS |= {
   "objects": "retinanet_r50",
+  "masks": "tiny_fcn",
   "videos": "x3d_m",
   "subtypes": "alexnet",
 }

@@ -263,11 +263,12 @@ def trained_on(names: Iterable[str], levels: Sequence[int] | None) -> str:
 def adaptation_words(facts: Mapping[str, Scalar]) -> str:
   """Return how a model adapts, and what its intervals are, in one line.
 
-  >>> adaptation_words({"method": "tent", "setting": "reset", "batch": 64})
+  >>> adaptation_words({"batch": 64, "method": "tent", "setting": "reset"})
   'tent, setting reset, batch 64; intervals as if pictures were independent'
   """
-  first, *rest = facts.items()
-  words = [str(first[1]), *(f"{k.replace('_', ' ')} {v}" for k, v in rest)]
+  names = sorted(facts.keys() - {"method", "setting"})
+  rest = [f"{n.replace('_', ' ')} {facts[n]}" for n in ("setting", *names)]
+  words = [str(facts["method"]), *rest]
   return f"{', '.join(words)}; intervals as if pictures were independent"
 
 

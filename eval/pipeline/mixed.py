@@ -49,7 +49,7 @@ class MixedSource(inputs.Source):
     self._pairs = [pairs[i] for i in order.tolist()]
     self.total = self.share = len(pairs)
 
-  def of(self, number: int) -> inputs.Source:
+  def source(self, number: int) -> inputs.Source:
     """Return the set of a condition."""
     return self._sources[number]
 
@@ -101,7 +101,7 @@ class MixedShow:
 
 @jax.jit
 def _choose(
-  numbers: jax.Array, number: int, seen: jax.Array, others: jax.Array
+  numbers: jax.Array, number: int, images: jax.Array, rest: jax.Array
 ) -> jax.Array:
-  """Return the rows of a number from `seen`, the rest from `others`."""
-  return jnp.where((numbers == number)[:, None, None, None], seen, others)
+  """Return the rows of a number from `images`, the others from `rest`."""
+  return jnp.where((numbers == number)[:, None, None, None], images, rest)

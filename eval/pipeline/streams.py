@@ -103,7 +103,7 @@ class Stream:
     of_stream = np.asarray(labels)[places]
     return places[_correlated(of_stream, self.seed, self.delta)]
 
-  def domains(self, listed: Sequence[Condition]) -> list[Condition]:
+  def domains(self, run: Sequence[Condition]) -> list[Condition]:
     """Return the corrupted conditions of a run in the order of the stream.
 
     The state goes through them one after the other; a gradual stream visits
@@ -111,8 +111,8 @@ class Stream:
     """
     common = conditions.PICTURES.names("common")
     names = list(ORDERS[self.order] if self.order is not None else common)
-    names += dict.fromkeys(c.name for c in listed if c.name not in names)
-    corrupted = [c for c in listed if c.name]
+    names += dict.fromkeys(c.name for c in run if c.name not in names)
+    corrupted = [c for c in run if c.name]
     if self.setting == "gradual":
       by = {(c.name, c.level): c for c in corrupted}
       ways = [*conditions.SEVERITIES, *reversed(conditions.SEVERITIES[:-1])]

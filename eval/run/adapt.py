@@ -135,14 +135,14 @@ class Adapt(settings.Group):
 
 def merged(values: Mapping[str, Any]) -> dict[str, Any]:
   """Return a run's values with those of `adapt.run`, if it adapts."""
-  asked = values.get("adapt") or {}
-  if isinstance(asked, str):
+  adapt = values.get("adapt") or {}
+  if isinstance(adapt, str):
     return dict(values)
-  if not asked.get("method"):
-    if "setting" in asked or "method" not in asked and asked:
+  if not adapt.get("method"):
+    if "setting" in adapt or "method" not in adapt and adapt:
       raise _missing_method_error()
     return {k: v for k, v in values.items() if k != "adapt"}
-  return _replaced(values, asked.get("run") or {})
+  return _replaced(values, adapt.get("run") or {})
 
 
 def _missing_method_error() -> errors.UserError:
@@ -205,35 +205,35 @@ def parsed(value: Any, px: int) -> Adapt | None:
       f" {', '.join(Adapt.model_fields)}."
     )
   values = {k: v for k, v in settings.plain(values).items() if v is not None}
-  asked = settings.validated(Adapt, values, "config.adapt")
-  if not asked.method:
+  adapt = settings.validated(Adapt, values, "config.adapt")
+  if not adapt.method:
     raise _missing_method_error()
-  for method in (asked.method, *filter(None, (asked.beside or "").split(","))):
+  for method in (adapt.method, *filter(None, (adapt.beside or "").split(","))):
     adaptation.get(method.strip())
   usual = _SMALL_BATCH if 0 < px <= SMALL_PX else _BATCH
-  return asked.model_copy(update={"batch_size": asked.batch_size or usual})
+  return adapt.model_copy(update={"batch_size": adapt.batch_size or usual})
 
 
-def entries(asked: Adapt, label: str) -> dict[str, dict[str, Any]]:
+def entries(adapt: Adapt, label: str) -> dict[str, dict[str, Any]]:
   """Return label -> the key `adapt` of the models beside a model of the run."""
   out = {}
-  further = [m.strip() for m in (asked.beside or "").split(",") if m.strip()]
-  for method in dict.fromkeys((asked.method, *further)):
-    for seed in range(asked.seed, asked.seed + asked.seeds):
-      name = f"{label} {method}" + f", seed {seed}" * (asked.seeds > 1)
+  further = [m.strip() for m in (adapt.beside or "").split(",") if m.strip()]
+  for method in dict.fromkeys((adapt.method, *further)):
+    for seed in range(adapt.seed, adapt.seed + adapt.seeds):
+      name = f"{label} {method}" + f", seed {seed}" * (adapt.seeds > 1)
       update = {"method": method, "seed": seed, "seeds": 1, "source": label}
-      if method != asked.method:
+      if method != adapt.method:
         update["hyperparameters"] = {}
-      one = asked.model_copy(update=update)
+      one = adapt.model_copy(update=update)
       out[name] = one.model_dump(exclude={"beside", "run", "seeds"})
   return out
 
 
-def levels(asked: Adapt, severities: Any) -> Any:
+def levels(adapt: Adapt, severities: Any) -> Any:
   """Return the severities of a run: a stream has one, a gradual one all."""
-  if asked.setting not in streams.SEQUENTIAL:
+  if adapt.setting not in streams.SEQUENTIAL:
     return severities
-  if asked.setting == "gradual":
+  if adapt.setting == "gradual":
     return (1, 2, 3, 4, 5)
   one = severities if isinstance(severities, int) else None
   listed = list(severities) if one is None else [one]
@@ -266,35 +266,37 @@ def check(adapts: Mapping[str, Adapt], batch_size: int, task: str) -> None:
     )
 
 
-def passes(adapts: Mapping[str, Adapt], listed: Sequence[Condition]) -> int:
+def passes(adapts: Mapping[str, Adapt], conditions: Sequence[Condition]) -> int:
   """Return how often a run reads its set: once a stream's condition."""
   count = 0
   for stream, sequential in {
     (a.stream, a.is_sequential) for a in adapts.values()
   }:
-    domains = stream.domains(listed) if sequential else []
-    count += len(domains) + any(c.clean for c in listed) if sequential else 1
+    domains = stream.domains(conditions) if sequential else []
+    count += (
+      len(domains) + any(c.clean for c in conditions) if sequential else 1
+    )
   return count
 
 
-def words(asked: Adapt) -> str:
+def words(adapt: Adapt) -> str:
   """Return what the defaults do to the numbers, in one line."""
   again = {
     "reset": "each condition begins with the source's weights",
     "episodic": "each batch begins with the source's weights",
-  }.get(asked.setting, "one stream over all conditions, never told of a shift")
+  }.get(adapt.setting, "one stream over all conditions, never told of a shift")
   how = (
-    f"shuffled by seed {asked.seed}"
-    if asked.shuffle
+    f"shuffled by seed {adapt.seed}"
+    if adapt.shuffle
     else ("in the stored order, which class folders sort by class")
   )
   last = (
     "a smaller last batch kept"
-    if asked.last_batch == "keep"
+    if adapt.last_batch == "keep"
     else ("the pictures of a smaller last batch left out")
   )
   return (
-    f"adapts by {asked.method}, setting {asked.setting}: {again}; batches of"
-    f" {asked.batch_size} (adapt's, not evaluate's), pictures {how}, alike in every"
+    f"adapts by {adapt.method}, setting {adapt.setting}: {again}; batches of"
+    f" {adapt.batch_size} (adapt's, not evaluate's), pictures {how}, alike in every"
     f" condition; {last}"
   )

@@ -35,11 +35,8 @@ ALL: Mapping[str, Any] = {
 # family, and the clips and groups of videos.
 _OF_TASKS = (*ALL, "views", "sampling", "groups")
 _SWITCHES = ("drop_alpha", "skip_errors")  # facts of the run where they are on
-_UNCROPPED = (
-  "objects",
-  "masks",
-  "videos",
-)  # models resize what was corrupted whole
+# Models resize what was corrupted whole.
+_UNCROPPED = ("objects", "masks", "videos")
 # Kinds whose examples count as so many pictures each in a batch.
 _MANY, _PICTURES = ("sequences", "videos", "objects", "masks"), 8
 

@@ -204,7 +204,7 @@ def _own_metric(keywords: Keywords) -> dict[str, Any]:
     )
   given = {key: keywords[key] for key in own_metrics.KEYS}
   given["targets"] = target or targets
-  return {k: v for k, v in given.items() if v not in (None, False)}
+  return {k: v for k, v in given.items() if v is not None and v is not False}
 
 
 def _names_masks(dataset: Any) -> bool:

@@ -34,9 +34,9 @@ def taken(values: Mapping[str, Any]) -> tuple[dict[str, Any], OfSet | None]:
     UserError: a metric that is no function or has no name, no `better`, or keys
       of a metric without one.
   """
-  out = {k: v for k, v in values.items() if k not in KEYS or v}
-  given = {key: out.pop(key) for key in KEYS if key in out}
-  if "metric" not in given:
+  out = {k: v for k, v in values.items() if k not in KEYS}
+  given = {k: values[k] for k in KEYS if not _is_empty(values.get(k))}
+  if not given.get("metric"):
     if given or out.get("task") in _TASKS.values():
       raise errors.UserError(
         f"{', '.join(given) or 'config.task=own'}: belongs to a metric of one's own:"
@@ -53,7 +53,7 @@ def taken(values: Mapping[str, Any]) -> tuple[dict[str, Any], OfSet | None]:
   keep = bool(given.get("keep_outputs"))
   out |= {"metric": listed, "better": better, "keep_outputs": keep}
   out["task"] = out.get("task") or "own"
-  if targets:
+  if targets is not None:
     is_text = isinstance(targets, (str, os.PathLike))
     out["targets"] = os.fspath(targets) if is_text else _name(targets)
 
@@ -130,6 +130,10 @@ def _stored(workdir: Workdir, cell: Cell) -> dict[str, Any]:
   """Return the columns of a finished cell, whatever its metric was."""
   mark = workdir.note(cell).fingerprint
   return workdir.columns(dataclasses.replace(cell, fingerprint=mark))
+
+
+def _is_empty(value: Any) -> bool:
+  return value is None or value is False or isinstance(value, str) and not value
 
 
 def _functions(metric: Any) -> dict[str, Callable[[Any, Any], Any]]:

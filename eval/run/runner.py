@@ -5,6 +5,7 @@ import contextlib
 import dataclasses
 import functools
 import pathlib
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -78,7 +79,7 @@ class Runner:
     self.mesh = devices.mesh()
     devices.check_batch_size(plan.config.batch_size, self.mesh)
     self.host = hosts.this_host()
-    self.stages = timing.Stages()
+    self.stages, self._began = timing.Stages(), time.perf_counter()
     self.data = data_lib.Data(plan, self.workdir, self.host, self.stages)
 
   def run(self) -> list[table.Row]:
@@ -143,7 +144,8 @@ class Runner:
     rows = outcome.publish(cells, self.stages)
     took = self.stages.summary({})
     computing = devices.description().partition(",")[0]
-    for line in timing.lines(took, computing, cores.usable()):
+    total_s = time.perf_counter() - self._began
+    for line in timing.lines(took, total_s, computing, cores.usable()):
       self._say(line)
     if self._reports:
       outcome.report(self.workdir.reports)

@@ -369,7 +369,9 @@ class RunSpec(settings.Group):
   @property
   def _picture_px(self) -> int:
     """The side of the pictures that corruptions take; 0 if they differ."""
-    edition = self.builder.edition_of(self.data.geometry or "")
+    rule = self.data.geometry or ""
+    # Of the models' own crop the size is not known yet.
+    edition = self.builder.edition_of("" if rule == "model" else rule)
     return base.Setting(self.data.name, edition).edition_px
 
   def called(self, name: str) -> RunSpec:

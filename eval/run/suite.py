@@ -32,7 +32,13 @@ from robust_tfds import errors, natural_sets, reading
 from robust_tfds.storage import disk
 
 _MODEL_LINE = "NAME,CHECKPOINT or NAME,CHECKPOINT,LABEL"
-_CORRUPTED = ("imagenet_c", "imagenet_c+bn", "imagenet_c+tent", "imagenet_p")
+_CORRUPTED = (
+  "imagenet_c",
+  "imagenet_c+bn",
+  "imagenet_c+tent",
+  "imagenet_c_bar",
+  "imagenet_p",
+)
 
 
 def default_steps() -> tuple[str, ...]:

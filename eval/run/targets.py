@@ -142,18 +142,36 @@ def digest(value: Any) -> str:
 
 
 def source_digest(function: Any) -> str:
-  """Return 12 hexadecimal digits of a function's source, else of its code."""
-  code = getattr(function, "__code__", None)
-  typed_in = [getattr(code, name, "") for name in ("co_code", "co_names")]
-  name = getattr(function, "__qualname__", type(function).__qualname__)
-  consts = repr(getattr(code, "co_consts", ""))
-  known = own_source.code_hashes(function) or [*map(str, typed_in), consts]
-  return digest([getattr(function, "__module__", ""), name, known])
+  """Return 12 hexadecimal digits of a function's source, and of what it holds.
+
+  That is its closure, its defaults, the arguments of a partial function and the
+  attributes of an object. Of a function that was typed in it is its code.
+  """
+
+  def held(thing: Any, *names: str) -> list[Any]:
+    return [_content(getattr(thing, name, None)) for name in names]
+
+  code: Any = getattr(function, "__code__", None)
+  closure: Any = getattr(function, "__closure__", None) or ()
+  return digest(
+    [
+      own_source.code_hashes(function)
+      or held(code, "co_code", "co_names", "co_consts"),
+      held(function, "__qualname__", "__defaults__", "args", "keywords"),
+      held(function, "__dict__"),
+      [_content(cell.cell_contents) for cell in closure],
+    ]
+  )
 
 
 def _content(value: Any) -> Any:
-  array = np.asarray(value)
-  data = pickle.dumps(value) if array.dtype == np.object_ else array.tobytes()
+  """Return what stands for an object in a hash; of what has no bytes its type."""
+  try:
+    array = np.asarray(value)
+    is_plain = array.dtype != np.object_
+    data = array.tobytes() if is_plain else pickle.dumps(value)
+  except Exception:  # lists of unequal length, and what cannot be pickled
+    return [type(value).__qualname__]
   return [str(array.dtype), array.shape, hashlib.sha256(data).hexdigest()]
 
 

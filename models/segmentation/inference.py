@@ -53,11 +53,11 @@ def class_ids(
   """
   extents = _extents(logits, size_hw, sizes, valid)
 
-  def one(arrays: tuple[jax.Array, ...]) -> jax.Array:
+  def largest(arrays: tuple[jax.Array, ...]) -> jax.Array:
     resized = _resized(arrays, size_hw, align_corners)
     return jnp.argmax(resized, axis=-1).astype(jnp.int32)
 
-  return jax.lax.map(one, extents)
+  return jax.lax.map(largest, extents)
 
 
 def enlarged(

@@ -1,4 +1,4 @@
-"""A fully convolutional network for scenes of digits, trained in about a minute.
+"""A fully convolutional network for scenes of digits, trained in minutes.
 
 Long et al. 2015 (arXiv:1411.4038): coarse features are enlarged and added to finer
 ones. Here from stride 16 up to 2.

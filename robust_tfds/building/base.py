@@ -1,9 +1,9 @@
 """The base of all datasets: configs and their names, workers, Beam, example
 keys.
 
-A dataset's folder names its source, edition and features; the five kinds
-(pictures, sequences, videos, objects, frames) define what an example is. All
-else is here. Pixels depend only on (seed, dataset, corruption, level, example
+A dataset's folder names its source, edition and features; the six kinds (pictures,
+sequences, videos, objects, masks, frames) define what an example is. All else is
+here. Pixels depend only on (seed, dataset, corruption, level, example
 id): neither the number of workers nor the batch changes a byte.
 
 The name of a config is

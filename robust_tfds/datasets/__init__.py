@@ -12,7 +12,6 @@ from robust_tfds import errors, missing, registration, user_data
 from robust_tfds.building import base, file_formats
 from robust_tfds.building import beam_options as beam_options_lib
 from robust_tfds.building.build_session import BuildSession
-from robust_tfds.datasets import training
 from robust_tfds.storage import paths
 
 PUBLISHED = base.PUBLISHED
@@ -48,6 +47,8 @@ def builder_class(
     registration.builder_class(name)
   if is_registered(name):
     return base.REGISTERED[name]
+  from robust_tfds.datasets import training  # the readers of all sources
+
   if isinstance(name, str) and name in training.ROWS:
     return training.builder_class(name)
   raise errors.unknown_error("dataset", name, [*names(), *base.REGISTERED])

@@ -125,7 +125,7 @@ def _clean(cls: type[base.Builder]) -> tuple[str, str, Callable[[], _Sheet]]:
     ],
     "videos": lambda: [videos.draw("test", i)[-1] for i in range(8)],
   }
-  shown["subtypes"] = shown["pictures"]
+  shown |= {"subtypes": shown["pictures"], "masks": shown["objects"]}
   pictures, words = shown[cls.KIND], "examples of the set"
   if cls.HOMEPAGE == signs.HOMEPAGE:
     return "signs_clean", words, lambda: ([_signs(12)], (), ())
@@ -137,7 +137,7 @@ def _example(cls: type[base.Builder]) -> np.ndarray:
   if cls.HOMEPAGE == signs.HOMEPAGE:
     return _signs(1)[0]
   if cls.HOMEPAGE == digits.HOMEPAGE:
-    if cls.KIND == "objects":
+    if cls.KIND in ("objects", "masks"):
       return scenes.sources("test")[0].picture.read()
     return digits.read(4)
   from sklearn import datasets as of_sklearn

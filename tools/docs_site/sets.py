@@ -18,6 +18,7 @@ _KINDS = {
   "pictures": "Pictures",
   "sequences": "Sequences of frames",
   "objects": "Detection",
+  "masks": "Segmentation",
   "frames": "Frames of natural videos",
   "subtypes": "Subtypes of broad types",
   "videos": "Videos of actions",

@@ -189,6 +189,8 @@ def _short_text(number: Number | None, metric: Metric) -> str:
     return "-"
 
   def text(value: float) -> str:
+    if metric.any_size:
+      return numbers_lib.plain(metric, value)
     return f"{numbers_lib.scaled(metric, value):.1f}"
 
   ends = number.lo, number.hi

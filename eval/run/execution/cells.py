@@ -166,6 +166,8 @@ class CellMaker:
     line = f"{cell.condition.config}: {', '.join(lines)}"
     now = time.perf_counter()
     self._progress.cells(len(lines), line, now - began)
+    # Models that adapt one condition after the other come in a pass of their own.
+    del self._lines[cell.condition], self._expected[cell.condition]
     return now
 
   def _split(self, condition: conditions.Condition, split: str) -> str:

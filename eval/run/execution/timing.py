@@ -103,11 +103,14 @@ class Stages:
     return out
 
 
-def lines(took: Mapping[str, Any], devices: str, cores: int) -> list[str]:
+def lines(
+  took: Mapping[str, Any], total_s: float, devices: str, cores: int
+) -> list[str]:
   """Return where a run's time went, in words; nothing if it computed nothing.
 
   Args:
     took: of `Stages.summary`.
+    total_s: of the whole run.
     devices: what computed, `1 × H200`.
     cores: how many read.
 
@@ -115,22 +118,22 @@ def lines(took: Mapping[str, Any], devices: str, cores: int) -> list[str]:
     A line, and one more if the devices waited for pictures for over a fifth of
     at least a minute.
   """
-  wall = took.get("wall_s", 0.0)
+  wall, prepared = took.get("wall_s", 0.0), took.get("prepare_s", 0.0)
   if not wall:
     return []
   waited, compiled = took.get("waited_s", 0.0), took.get("compile_s", 0.0)
   # Not measured within the first block: all that was waited for counts.
   idle = took.get("idle_share", waited / wall)
   parts = {
-    "looking for the data": took.get("prepare_s", 0.0),
+    "looking for the data": prepared,
+    "loading models and scoring": total_s - wall - prepared,
     "compiling": compiled,
     "waiting for pictures": waited,
   }
   spent = [f"{durations.text(s)} {what}" for what, s in parts.items() if s >= 1]
   computed = durations.text(wall - waited - compiled)
   spent.append(f"{computed} on {devices}, {1 - idle:.0%} busy")
-  total = durations.text(wall + took.get("prepare_s", 0.0))
-  out = [f"took {total}: {', '.join(spent)}"]
+  out = [f"took {durations.text(total_s)}: {', '.join(spent)}"]
   if idle > _MUCH and wall >= _LONG_S:
     out.append(
       f"{devices} waited {idle:.0%} of the time for pictures, which"

@@ -1,4 +1,4 @@
-"""Which cells of a run are made in which pass, and the states between passes.
+"""The passes of a run: the cells of each, and the states between them.
 
 Models that do not adapt, and conditions with a state of their own, are shown side
 by side: a pass reads its set once. A stream goes through its conditions one after
@@ -211,7 +211,7 @@ class Maker:
       number = source.conditions.index(cell.condition)
       chosen = rows.pop(mixed.COLUMN) == number
       rows = {name: column[chosen] for name, column in rows.items()}
-      self._maker.finish(cell, rows, source.of(number), time.perf_counter())
+      self._maker.finish(cell, rows, source.source(number), time.perf_counter())
 
   def _adapting(self, label: str) -> adapting.AdaptingPredictor:
     adapter = self._setup.loaded[label].adapting
@@ -275,7 +275,7 @@ class _Nowhere:
     return set()
 
   def write(self, *args: Any) -> None:
-    """Write nothing."""
+    """Drop the part; nothing is written."""
 
   def is_whole(self, cell: Cell, rows: int) -> bool:
     """Return False: nobody is told."""

@@ -336,11 +336,12 @@ class _Pictures:
       key=lambda c: main.sign * self._worst[c][0],
     )
     chosen = [c for c in self._worst if c.clean] + order[:_WORST_CONDITIONS]
-    ids = {name for c in chosen for name, _ in self._worst[c][1]}
-    pictures = clean.find(ids)
     out: dict[str, list[tuple[np.ndarray, str]]] = {}
     for condition in chosen:
-      for name, value in self._worst[condition][1]:
+      source = clean if self._plan.fly else self._data.source(condition)
+      worst = self._worst[condition][1]
+      pictures = source.find([name for name, _ in worst])
+      for name, value in worst:
         pixels = pictures[name]
         if self._plan.fly:
           shown = task.sample(pixels, condition, name)

@@ -23,7 +23,8 @@ from robust_tfds import conditions
 from robust_tfds.conditions import Condition
 
 ERROR, CHANGE, SEEDS = "error_at_5", "change_at_5", "seeds_error_at_5"
-_LEVEL, _BINS = 5, 20
+_LEVEL = 5
+_BINS, _LEAST = 20, 25  # parts of a curve, pictures of a part
 _TASK = "classification"
 Models = Mapping[str, headlines.ModelCells]
 
@@ -204,7 +205,8 @@ def _curve(
   names, before = [], 0
   for condition, position, wrong in parts:
     along = wrong[np.argsort(position)] if position is not None else wrong
-    cuts = np.array_split(along, min(_BINS, len(along)))
+    count = min(_BINS, max(len(along) // _LEAST, 1))
+    cuts = np.array_split(along, count)
     if one_stream:
       cuts = [along]
     ends = np.cumsum([len(cut) for cut in cuts])

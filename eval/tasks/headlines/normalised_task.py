@@ -4,7 +4,6 @@ import abc
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from eval import papers
 from eval.metrics import corruption_error
 from eval.tasks import base
 from eval.tasks.headlines import baselines, departures, headlines
@@ -55,4 +54,6 @@ class NormalisedTask(base.Task):
   def published_networks(self) -> Mapping[str, Sequence[float]]:
     """Return (clean error, normalised mean) by printed name."""
     mean = self.facts.ranked[0]
+    from eval import papers
+
     return papers.marked_networks(self.setting.dataset, "clean_error", mean)

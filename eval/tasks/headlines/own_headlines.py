@@ -92,9 +92,10 @@ def _retained(metric: str, cells: Sequence[Condition], sense: str) -> Headline:
     mean = mean_of(lambda ours, _, condition: ours[condition][metric])(part)
 
     def formula(ours: Arrays, reference: Arrays) -> np.ndarray:
-      pair = ours[_CLEAN][metric], mean(ours, reference)
-      below, above = pair if sense == "higher" else pair[::-1]
-      return rates.ratio(above, below)
+      clean, corrupted = ours[_CLEAN][metric], mean(ours, reference)
+      if sense == "higher":
+        return rates.ratio(corrupted, clean)
+      return np.where(clean > 0, rates.ratio(clean, corrupted), np.nan)
 
     return formula
 
@@ -103,7 +104,6 @@ def _retained(metric: str, cells: Sequence[Condition], sense: str) -> Headline:
     (metric,),
     [_CLEAN, *cells],
     over(cells),
-    positive=_CLEAN,
     undefined=_UNDEFINED,
     over=over,
   )

@@ -8,7 +8,7 @@ that is not ours is only known by its facts.
 import functools
 import re
 from collections.abc import Collection, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from eval.cells.files.columns import Columns
 from eval.pipeline import subset as subset_lib
 from eval.tasks.headlines import stored_numbers
 from robust_tfds import datasets, errors
-from robust_tfds.building import base, frames
+from robust_tfds.building import base
 
 # `subset.sha256` of the ids or of their stems. `robustbench5k`: of the file of
 # robustbench 1.1.1 (`eval/run/subsets.py`).
@@ -280,10 +280,12 @@ def check_groups(source: str, dataset: str, columns: Columns) -> None:
 
 
 @functools.cache
-def _frames(dataset: str) -> Mapping[str, frames.Row]:
+def _frames(dataset: str) -> Mapping[str, Any]:
   """Return the frames by id, with unreviewed ones; none if they are not
   embedded.
   """
+  from robust_tfds.building import frames
+
   builder = datasets.class_or_unknown(dataset)
   listed = builder.known_frames() if issubclass(builder, frames.Builder) else ()
   return {row.frame.example_id: row for row in listed}

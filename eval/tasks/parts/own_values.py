@@ -87,7 +87,7 @@ class OwnValues(base.Task):
 
   @property
   def pixel_words(self) -> Sequence[str]:
-    """Which of the run's corruptions move pixels but no targets, in words."""
+    """A sentence that names the corruptions that move pixels but no targets."""
     names = {condition.name for condition in self.conditions()}
     moving = ", ".join(name for name in self.moving if name in names)
     return [f"targets stay where they were under {moving}"] * bool(moving)

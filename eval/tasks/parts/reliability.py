@@ -22,7 +22,6 @@ from eval.metrics import answers as answer_metrics
 from eval.metrics import (
   calibration,
   definitions,
-  frame_scores,
   resampling,
 )
 from eval.metrics.answers.base import Answers
@@ -49,6 +48,8 @@ def answers(columns: Columns) -> Answers | None:
   if not columns:
     return None
   if "reviewed" in columns:
+    from eval.metrics import frame_scores
+
     accepted = frame_scores.Frames.from_columns(columns).accepted()
     columns, correct = accepted.predicted, accepted.correct
   else:

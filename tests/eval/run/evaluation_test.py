@@ -267,7 +267,9 @@ class EvaluationTest(parameterized.TestCase):
     def predict(images):
       return np.zeros((len(images), *shape[1:]), np.float32)
 
-    with self.assertRaisesRegex(errors.UserError, "Segmentation, .* not eval"):
+    with self.assertRaisesRegex(
+      errors.UserError, "Pose, .* metric= of evaluate"
+    ):
       self._evaluate(predict)
 
   def test_a_notebook_shows_the_verdict_and_a_table(self):

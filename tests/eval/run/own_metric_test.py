@@ -363,7 +363,7 @@ class VideosTest(in_folder.TestCase):
       size=32,
       groups=r"(s\d)_",
     )
-    self.assertIn("translation move what is in the pictures", said)
+    self.assertIn("stay where they were under translation", said)
     self.assertIn("clean_m", result.summary)
     self.assertEqual(result._run.plan.task.facts.task, "own_videos")
 
@@ -381,6 +381,7 @@ _REFUSED = (
   ({"targets": {"4.png": 0}}, '4 of 5 .* have none: "a/0.png", "a/1'),
   ({"targets": {**_TARGETS, "x": 0}}, '1 are of no example: "x"'),
   ({"targets": {1: 0}}, r"the id 1 \(int\), expected texts"),
+  ({"targets": {}}, '5 of 5 examples have none: "4.png"'),
   ({"targets": "no.json"}, "no.json"),
   ({"targets": "folder:/no"}, "no such folder"),
   ({"targets": "labels.xml"}, "expected a mapping from ids"),

@@ -66,17 +66,20 @@ class StagesTest(absltest.TestCase):
   def test_where_the_time_went_in_words(self):
     took = {"wall_s": 220.0, "prepare_s": 6.2, "compile_s": 12.0}
     few = {**took, "waited_s": 2.0, "idle_share": 0.09}
-    said = "took 3m46s: 6s looking for the data, 12s compiling, 2s waiting for"
+    said = (
+      "took 4m00s: 6s looking for the data, 14s loading models and scoring, 12s"
+      " compiling, 2s waiting for"
+    )
     self.assertEqual(
-      timing.lines(few, "1 × H200", 16),
+      timing.lines(few, 240.4, "1 × H200", 16),
       [f"{said} pictures, 3m26s on 1 × H200, 91% busy"],
     )
-    _, warned = timing.lines({**few, "idle_share": 0.43}, "1 × H200", 1)
+    _, warned = timing.lines({**few, "idle_share": 0.43}, 240.4, "1 × H200", 1)
     self.assertStartsWith(warned, "1 × H200 waited 43% of the time for pic")
     self.assertIn("which 1 core read: more cores", warned)
     short = {"wall_s": 9.0, "waited_s": 6.0}
-    self.assertLen(timing.lines(short, "2 CPUs", 2), 1)
-    self.assertEmpty(timing.lines({"score_s": 1.0}, "2 CPUs", 2))
+    self.assertLen(timing.lines(short, 11.0, "2 CPUs", 2), 1)
+    self.assertEmpty(timing.lines({"score_s": 1.0}, 2.0, "2 CPUs", 2))
 
   def test_threads_report_at_once(self):
     stages = timing.Stages()

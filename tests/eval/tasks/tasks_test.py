@@ -42,6 +42,7 @@ _OF_CELLS = (
   "seen_subtype_accuracy",
   "unseen_subtype_accuracy",
   "value",
+  "miou",
 )
 _ONE_CONDITION = ("frames", "frame_detection", "subtypes")
 # What is the mean over corruptions of means over levels.
@@ -50,6 +51,7 @@ _PLAIN = {
   "extra_mean_corruption_error": "error",
   "mean_accuracy": "accuracy",
   "mean_value": "value",
+  **dict.fromkeys(("mean_miou", "extra_mean_miou"), "miou"),
   "mean_flip_probability": "flip_probability",
   "mean_unnormalised_t5d": "unnormalised_t5d",
   **dict.fromkeys(("mean_ap", "mpc", "mpc_validation"), "bbox/AP"),
@@ -119,6 +121,18 @@ def _by_definition(key, cells, ours, theirs):
     plain = "flip_probability" if "fr" in metric else "unnormalised_t5d"
     each = mean(lambda c: at(ours, c, plain) / at(theirs, c, plain))
     return np.mean([*each.values()])
+  if metric in ("gam", "retention"):
+    each = [*mean(lambda c: at(ours, c, "miou")).values()]
+    return (
+      min(each) if metric == "gam" else np.mean(each) / at(ours, clean, "miou")
+    )
+  if metric in ("cd", "mcd", "rcd", "mrcd"):
+    one, other = (
+      at(of, clean, "miou") if "r" in metric else 1 for of in (ours, theirs)
+    )
+    lost = mean(lambda c: one - at(ours, c, "miou"))
+    of_other = mean(lambda c: other - at(theirs, c, "miou"))
+    return np.mean([lost[n] / of_other[n] for n in lost])
   if metric == "value_retained":
     each = mean(lambda c: at(ours, c, "value"))
     return np.mean([*each.values()]) / at(ours, clean, "value")

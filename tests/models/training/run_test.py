@@ -153,7 +153,8 @@ class RunTest(in_folder.TestCase):
     ({"model.name": "digits_linear+clahe"}, "no train mode"),
     (
       {"model.name": "tiny_retinanet"},
-      "config.recipe.name: got 'standard', for .* classification or video;"
+      "config.recipe.name: got 'standard', for .* classification or video or"
+      " segmentation;"
       " tiny_retinanet is of the kind detection",
     ),
   )

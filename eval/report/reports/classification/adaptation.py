@@ -33,6 +33,7 @@ class Adaptation(base.Chart):
     if not context.curves:
       return None
     named = context.curves[0].names
+    top = 110 * max(max(curve.errors) for curve in context.curves) or 1
     drawn = [
       lines.Line(
         curve.label,
@@ -48,7 +49,7 @@ class Adaptation(base.Chart):
       4.2,
       x="" if named else "pictures shown before, in each condition",
       y="error at severity 5 (%)",
-      y_ends=(0, None),
+      y_ends=(0, top),
       x_ticks=ticks if named else None,
       title=context.title,
       legend=ABOVE,
@@ -60,10 +61,11 @@ class Adaptation(base.Chart):
     """Return the table of the models, as it is and adapting."""
     rows = context.rows_of
     labels = [c.label for c in context.curves]
-    headings = [definitions.metric(context.task, m).heading for m in _METRICS]
+    metrics = [m for m in _METRICS if any((k, m) in rows for k in labels)]
+    headings = [definitions.metric(context.task, m).heading for m in metrics]
     body = []
     for label in labels:
-      of = [rows.get((label, metric), [])[:1] for metric in _METRICS]
+      of = [rows.get((label, metric), [])[:1] for metric in metrics]
       passes = rows.get((label, "backward_passes"), [])
       adapts = sum(r.value for r in passes)
       texts = [_interval(each) for each in of]
@@ -74,7 +76,7 @@ class Adaptation(base.Chart):
     return "\n".join(
       [
         "# Adaptation at test time\n",
-        markdown.table(heads, body, "lrrrr"),
+        markdown.table(heads, body, "l" + "r" * (len(heads) - 1)),
         "\nRates in %, intervals of pictures as if they were independent; over"
         " seeds Student's t.\n",
         *(f"- {markdown.escape(line)}" for line in words),
@@ -88,7 +90,8 @@ def _interval(rows: Sequence[table.Row]) -> str:
     return ""
   row = rows[0]
   form = lambda x: f"{100 * x:.1f}"
-  return numbers.interval_text(form, row.value, row.lo, row.hi)
+  ends = row.value, row.lo, row.hi
+  return numbers.interval_text(form, *ends, numbers.BRACKETS)
 
 
 def _adaptation(note: str) -> str:

@@ -68,6 +68,8 @@ class _Rows:
       return self._frame_detection()
     if task == "subtypes":
       return self._subtypes()
+    if task == "segmentation":
+      return self._segmentation(names)
     return self._detection(names) if task == "detection" else self._video(names)
 
   def _row(
@@ -164,6 +166,17 @@ class _Rows:
       *self._cells(names, "bbox/AP", "bbox/AP50", "bbox/APs"),
       *(self._row(m, n) for n in names for m in ("mean_ap", "segm/mean_ap")),
       *(self._row(m) for m in ("p", "mpc", "rpc", "mpc_all", "segm/p")),
+    ]
+
+  def _segmentation(self, names: Sequence[str]) -> list[table.Row]:
+    of_classes = (
+      f"{m}/class={c}" for m in ("clean_iou", "mean_iou") for c in range(3)
+    )
+    return [
+      *self._cells(names, "miou", "aacc", "macc"),
+      *(self._row(m, n) for n in names for m in ("mean_miou", "cd", "rcd")),
+      *(self._row(m) for m in ("clean_miou", "mean_miou", "retention", "gam")),
+      *(self._row(m, n=9) for m in of_classes),
     ]
 
   def _video(self, names: Sequence[str]) -> list[table.Row]:
@@ -285,6 +298,23 @@ def _of_detection(
   }
 
 
+def _of_segmentation(
+  models: Sequence[str], names: Sequence[str] = ("fog", "spatter")
+) -> dict[str, Any]:
+  mask = np.arange(80, dtype=np.uint8).reshape(8, 10) % 3
+  answer = np.roll(mask, 1, axis=1)
+  mask[0] = 255
+  return {
+    "family": conditions.PICTURES,
+    "corruptions": tuple(names),
+    "baseline": "",
+    "maps": {
+      title: [(_picture(50), mask, answer), (_picture(90), mask, mask)]
+      for title in ("clean", "fog_3")
+    },
+  }
+
+
 def _of_frame_detection(
   models: Sequence[str], names: Sequence[str] = ()
 ) -> dict[str, Any]:
@@ -326,5 +356,6 @@ _FIELDS = {
   "frame_detection": _of_frame_detection,
   "subtypes": _of_subtypes,
   "detection": _of_detection,
+  "segmentation": _of_segmentation,
   "video": _of_video,
 }

@@ -41,6 +41,10 @@ _FILES = {
   "frame_detection": ("worst_frames.md", "worst_frames.png"),
   "subtypes": ("subtype_types.png", "subtype_types.svg"),
   "detection": ("cells.md", "detection_gallery.png"),
+  "segmentation": (
+    *("cells.md", "segmentation_classes.md", "segmentation_classes.png"),
+    *("segmentation_gallery.png", "severity_curves.png"),
+  ),
   "video": (
     *("action_confusion.png", "action_confusion.md", "action_curves.png"),
     *("action_scatter.svg", "action_shifts.md"),
