@@ -32,7 +32,7 @@ from robust_tfds import errors
 SIZES = {512: (512, 12, 8), 768: (768, 12, 12), 1024: (1024, 24, 16)}
 _TOKENS = "token_embedding.weight"
 _PROJECTIONS = ("text_projection", "module.text_projection")  # OpenAI's
-_BATCH = 128  # texts
+_BATCH = 128  # texts, a power of two
 _STEP = (
   8  # ids: texts are padded to a multiple, so that few shapes are compiled
 )
@@ -200,7 +200,8 @@ def embed(tower: match.Loaded, ids: np.ndarray) -> np.ndarray:
     places = np.flatnonzero(lengths == length)
     for start in range(0, len(places), _BATCH):
       rows = places[start : start + _BATCH]
-      batch = np.zeros((_BATCH, min(length, ids.shape[1])), np.int32)
+      size = 1 << (len(rows) - 1).bit_length()  # few shapes, of little padding
+      batch = np.zeros((size, min(length, ids.shape[1])), np.int32)
       batch[: len(rows)] = ids[rows, :length]
       out[rows] = np.asarray(compute(variables, batch))[: len(rows)]
   return out
