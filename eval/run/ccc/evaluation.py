@@ -100,17 +100,18 @@ class Result:
       for i, label in enumerate(self.accuracy)
       for starts, means in [self._windows(label)]
     ]
+    top = max(v.value for curve in curves for v in curve.values)
     drawn = frame.Frame(
       7.0,
       3.2,
       x="pictures of the stream",
       y="accuracy, %",
-      y_ends=(0, None),
+      y_ends=(0, 1.05 * top or 1),
       title=self.title,
       legend=frame.ABOVE,
     )
     figure = lines.draw([lines.Panel(curves)], drawn)
-    style.save(figure, place, "stream", [str(self)])
+    style.save(figure, place, "stream", str(self).splitlines())
 
   def _csv(self) -> str:
     out = io.StringIO()
