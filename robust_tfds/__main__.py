@@ -51,7 +51,7 @@ def _run() -> None:
 
   word = sys.argv[1] if len(sys.argv) > 1 else command.HELP[0]
   if word in command.HELP:
-    lines = [f"  {n:10}{command.summary(_file(n))}" for n in COMMANDS]
+    lines = [f"  {n:12}{command.summary(_file(n))}" for n in COMMANDS]
     print("\n".join([__doc__ or "", *lines]))
   elif word == "--version":
     print(command.VERSION)

@@ -311,7 +311,7 @@ class ScriptTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ("run", False, "\nimagenet_c[:MODEL=resnet50] "),
-    ("train", True, "\ntrain_standard[:digits|cifar|imagenet] "),
+    ("train", True, "\ntrain_standard[:digits|cifar|imagenet|segmentation] "),
   )
   def test_shipped_configs(self, command, trains, line):
     done = in_process.program("robust_tfds", command, "--list")

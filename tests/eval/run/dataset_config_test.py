@@ -174,7 +174,7 @@ class OwnDataTest(parameterized.TestCase):
     ):
       made.evaluate(made.Seen(), f"folder:{moved}", workdir=workdir)
     tiny_files.put(moved, {"cat/5.png": tiny_files.encoded(made.picture(7))})
-    with self.assertRaisesRegex(errors.UserError, "made of another set"):
+    with self.assertRaisesRegex(errors.UserError, "other weights, data or code"):
       made.evaluate(made.Seen(), f"folder:{moved}", **again)
 
   def test_a_submission(self):

@@ -26,7 +26,7 @@ _EVERY_TASK = (
 )
 _FILES = {
   "classification": (
-    *("cells.md", "published.md", "throughput.md"),
+    *("adaptation.md", "cells.md", "published.md", "throughput.md"),
     *("gallery.png", "reliability.svg"),
     "severity_curves.svg",
   ),
@@ -199,6 +199,7 @@ class PageTest(absltest.TestCase):
       [
         "One example under every corruption",
         "What a real ImageNet network says",
+        "Error over the stream",
         "Reliability",
         "Severity curves",
         "Every corruption",
