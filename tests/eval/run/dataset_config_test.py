@@ -174,7 +174,9 @@ class OwnDataTest(parameterized.TestCase):
     ):
       made.evaluate(made.Seen(), f"folder:{moved}", workdir=workdir)
     tiny_files.put(moved, {"cat/5.png": tiny_files.encoded(made.picture(7))})
-    with self.assertRaisesRegex(errors.UserError, "other weights, data or code"):
+    with self.assertRaisesRegex(
+      errors.UserError, "other weights, data or code"
+    ):
       made.evaluate(made.Seen(), f"folder:{moved}", **again)
 
   def test_a_submission(self):
