@@ -61,7 +61,9 @@ class FlagsTest(parameterized.TestCase):
     leaderboard._check(_settings(**given), runs)
 
   def test_what_is_said_of_labels(self):
-    said = leaderboard._by_label(["a=ImageNet-1k", "b=x = y"], "trained_on")
+    said = leaderboard._parse_by_label(
+      ["a=ImageNet-1k", "b=x = y"], "trained_on"
+    )
     self.assertEqual(said, {"a": "ImageNet-1k", "b": "x = y"})
     for stated, words in (
       (["a"], "expected LABEL=WORDS"),
@@ -70,7 +72,7 @@ class FlagsTest(parameterized.TestCase):
       (["a=x", "a=y"], "named twice"),
     ):
       with self.assertRaisesRegex(errors.UserError, words):
-        leaderboard._by_label(stated, "trained_on")
+        leaderboard._parse_by_label(stated, "trained_on")
 
 
 class CommandTest(in_folder.TestCase):

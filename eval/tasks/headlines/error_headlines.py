@@ -69,7 +69,8 @@ def _over_list(cells: Cells, family: conditions.Family) -> list[Headline]:
 
   It is over the published list that has all of the run's; five are in both.
   """
-  bar = {c.name for c in cells if c.name and family.row(c.name).set == "c_bar"}
+  of_bar = {row.name for row in family.rows if row.set == "c_bar"}
+  bar = {c.name for c in cells} & of_bar
   lists = [names for names in family.lists.values() if bar and bar <= {*names}]
   return [_over(names, "c_bar_mean_error", _plain) for names in lists[:1]]
 

@@ -159,7 +159,7 @@ class OwnModelsTest(parameterized.TestCase):
     path.write_bytes(whole[:-9])
     with self.assertRaisesRegex(errors.UserError, "probe.npz: "):
       self._run()
-    np.savez(path, weights=np.zeros(3))
+    np.savez(path, logits=np.zeros(3))
     with self.assertRaisesRegex(errors.UserError, "probe.npz: no answers"):
       self._run()
     path.unlink()
