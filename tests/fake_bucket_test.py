@@ -225,12 +225,13 @@ class PieceTest(parameterized.TestCase):
   @parameterized.parameters(1, 2, 3, 7, 40)
   def test_every_test_is_in_one_piece_in_order(self, count):
     tests = [f"t{i}" for i in range(20)]
-    known = {f"t{i}": float(i) for i in range(0, 20, 2)}
+    known = {f"t{i}": long.Row(float(i)) for i in range(0, 20, 2)}
     pieces = [long.piece(tests, known, i, count) for i in range(1, count + 1)]
     self.assertEqual(sum(pieces, []), tests)
 
   def test_pieces_take_about_the_same_time(self):
-    known = {"long": 60.0, **{f"t{i}": 1.0 for i in range(60)}}
+    short = {f"t{i}": long.Row(1.0) for i in range(60)}
+    known = {"long": long.Row(60.0), **short}
     first = long.piece(list(known), known, 1, 2)
     self.assertEqual(first, ["long"])
 
