@@ -76,8 +76,9 @@ class ReadmeTest(in_folder.TestCase):
     text = " ".join(_TEXT.split())
     for words in (
       f"{fidelity_page._rate()} printed detection numbers, each counted once,",
-      f"{of['classification']} classifiers, {of['detection']} detectors and"
-      f" {of['video']} video networks held beside the original modules",
+      f"{of['classification']} classifiers, {of['detection']} detectors,"
+      f" {of['segmentation']} segmenters and {of['video']} video networks held"
+      " beside the original modules",
       f"{counts['small_count']} of them as miniatures",
       f"classifiers' logits within {parities['classification'][1]}.",
     ):

@@ -171,7 +171,7 @@ def summarize(matrix: np.typing.ArrayLike) -> Summary:
     matrix: as from `confusion`, summed over the pictures.
 
   >>> summary = summarize([[1, 0], [1, 1]])
-  >>> summary.iou.tolist(), summary.miou
+  >>> summary.iou.tolist(), float(summary.miou)
   ([0.5, 0.5], 0.5)
   """
   return from_areas(areas(np.asarray(matrix, np.int64)))

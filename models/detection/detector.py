@@ -106,14 +106,15 @@ class Detector(NetworkModel):
     self,
     variables: Variables,
     batch: jax.typing.ArrayLike,
-    sizes: jax.typing.ArrayLike,
+    sizes: jax.typing.ArrayLike | None = None,
   ) -> dict[str, jax.Array]:
     """Return detections of a batch of canvases.
 
     Args:
       variables: from `init` or `models.convert.load`.
       batch: uint8 `[B, H, W, 3]`, RGB.
-      sizes: int32 `[B, 2]`, the valid (height, width) of each canvas.
+      sizes: int32 `[B, 2]`, the valid (height, width) of each canvas; None: the
+        whole canvas.
 
     Returns:
       `boxes` float32 `[B, N, 4]` (x1, y1, x2, y2 in px of the canvas), `scores`

@@ -147,7 +147,7 @@ class ArgumentsTest(parameterized.TestCase):
         self.model.apply(variables, batch)
 
   @parameterized.parameters(
-    (None,), ("a",), (jnp.ones((2, 2)),), ([8, 8],), (np.array([[8, 8]]),)
+    ("a",), (jnp.ones((2, 2)),), ([8, 8],), (np.array([[8, 8]]),)
   )
   def test_sizes(self, sizes):
     detector = models.get("tiny_retinanet")

@@ -181,7 +181,7 @@ class PreparedTest(parameterized.TestCase):
   )
   def test_on_the_fly_equals_prepared(self, name):
     family = datasets.builder_class(name).FAMILY
-    condition = family.parse(_CONFIGS[family.kind])
+    condition = family.parse(_OTHERS.get(name, _CONFIGS[family.kind]))
     fly, fly_pixels = self._shown(name, condition, fly=True)
     prepared, prepared_pixels = self._shown(name, condition, fly=False)
     self.assertEqual(list(fly.example_id), list(prepared.example_id))
