@@ -118,18 +118,28 @@ def canvases(
     raise errors.UserError(
       f"{name} got {images.dtype} {images.shape}, expected uint8 [B, H, W, 3]."
     )
-  if sizes_ is None:
-    sizes_ = np.tile(np.array(images.shape[1:3], np.int32), (len(images), 1))
-  return images, sizes(name, sizes_, len(images))
+  return images, sizes(name, sizes_, images)
 
 
-def sizes(name: str, value: Any, rows: int) -> jax.Array:
+def whole_sizes(images: np.ndarray | jax.Array) -> np.ndarray:
+  """Return the sizes of pictures that fill their canvases: int32 `[B, 2]`."""
+  return np.tile(np.array(images.shape[1:3], np.int32), (len(images), 1))
+
+
+def sizes(name: str, value: Any, images: np.ndarray | jax.Array) -> jax.Array:
   """Return the valid (height, width) of each canvas: integers `[B, 2]`.
+
+  Args:
+    name: name of the model, for the error.
+    value: the sizes; None: the whole canvases.
+    images: the canvases, `[B, H, W, 3]`.
 
   Raises:
     UserError: the shape is wrong, or the numbers are not whole.
   """
-  array = batch(f"{name} (its sizes)", value)
+  rows = len(images)
+  given = whole_sizes(images) if value is None else value
+  array = batch(f"{name} (its sizes)", given)
   if array.shape != (rows, 2) or not jnp.issubdtype(array.dtype, jnp.integer):
     raise errors.UserError(
       f"{name} got sizes {array.dtype} {list(array.shape)}, expected int32"

@@ -56,10 +56,8 @@ def detections(
       of range; or only some pictures have masks.
   """
   spec.check_shape(name, canvases.shape)
-  if sizes is None:
-    sizes = np.tile(canvases.shape[1:3], (len(canvases), 1))
   each = []
-  pairs = np.asarray(arguments.sizes(name, sizes, len(canvases)))
+  pairs = np.asarray(arguments.sizes(name, sizes, canvases))
   for canvas, (high, wide) in zip(canvases, pairs):
     answer = function(np.ascontiguousarray(canvas[:high, :wide]))
     each.append(_padded(name, spec, answer, (int(high), int(wide))))

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from models.detection.spec import DetectorSpec
-from models.layers import resampling
+from models.layers import resampling, valid
 
 _MULTIPLE = 32
 
@@ -45,9 +45,7 @@ def to_network(
   else:
     margin = [(0, c - n) for c, n in zip(canvas, (height, width))]
     pixels = jnp.pad(pixels, ((0, 0), *margin, (0, 0)))
-  rows = jnp.arange(canvas[0])[None, :, None] < resized_px[:, 0, None, None]
-  columns = jnp.arange(canvas[1])[None, None] < resized_px[:, 1, None, None]
-  pixels = jnp.where((rows & columns)[..., None], pixels, 0)
+  pixels = valid.inside(pixels, resized_px)
   return pixels, resized_px, jnp.concatenate([factor[:, ::-1]] * 2, axis=1)
 
 
@@ -55,12 +53,7 @@ def network_sizes(sizes: jax.Array, spec: DetectorSpec) -> jax.Array:
   """Return (height, width) after the resize rule: int32 `[B, 2]`."""
   if not spec.short_px:
     return sizes.astype(jnp.int32)
-  sides = sizes.astype(jnp.float32)
-  scale = jnp.minimum(
-    spec.short_px / sides.min(axis=1), spec.long_px / sides.max(axis=1)
-  )
-  # A hair more, so that 800 / 600 * 600 is 800 in float32 too.
-  exact = sides * scale[:, None] * (1 + 1e-6)
+  exact = resampling.short_side(sizes, spec.short_px, spec.long_px)
   more = 0.5 if spec.round_sides else 0.0
   return jnp.floor(exact + more).astype(jnp.int32)
 
@@ -68,16 +61,11 @@ def network_sizes(sizes: jax.Array, spec: DetectorSpec) -> jax.Array:
 def network_canvas(
   height: int, width: int, spec: DetectorSpec
 ) -> tuple[int, int]:
-  """Return the network's canvas for pictures on a canvas of this shape.
-
-  A canvas of one orientation holds only pictures of that orientation
-  (`robust_tfds/corruptions/canvas.py`), so its short side needs `short_px`.
-  """
+  """Return the network's canvas for pictures on a canvas of this shape."""
   sides = (height, width)
   if spec.short_px:
-    long, short = spec.long_px, spec.short_px
-    sides = (long, short) if height > width else (short, long)
-    if height == width:
-      sides = (long, long)
+    sides = resampling.short_side_canvas(
+      height, width, spec.short_px, spec.long_px
+    )
   high, wide = (-(-n // _MULTIPLE) * _MULTIPLE for n in sides)
   return high, wide

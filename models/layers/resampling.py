@@ -1,5 +1,8 @@
 """Bilinear resizing in fixed shapes, by factors and limits that are data.
 
+`short_side` is the rule of most detectors and segmenters: the shorter side becomes
+one number, unless the longer one would exceed another.
+
 A picture lies in the top-left corner of its array, and beyond its limit nothing is
 read: one program serves all sizes.
 """
@@ -117,3 +120,31 @@ def antialiased(
   return jnp.einsum(
     "oh,hwc,pw->opc", weights(0), x, weights(1), precision="highest"
   )
+
+
+def short_side(sizes: jax.Array, short_px: int, long_px: int) -> jax.Array:
+  """Return sides before they are floored or rounded: float32 `[B, 2]`.
+
+  Args:
+    sizes: int32 `[B, 2]`, (height, width) of each picture.
+    short_px: the shorter side is resized to this.
+    long_px: limit of the longer side, which reduces the shorter one.
+  """
+  sides = sizes.astype(jnp.float32)
+  scale = jnp.minimum(short_px / sides.min(axis=1), long_px / sides.max(axis=1))
+  # A hair more, so that 800 / 600 * 600 is 800 in float32 too.
+  return sides * scale[:, None] * (1 + 1e-6)
+
+
+def short_side_canvas(
+  height: int, width: int, short_px: int, long_px: int
+) -> tuple[int, int]:
+  """Return (height, width) that hold all pictures of a canvas after `short_side`.
+
+  A canvas of one orientation holds only pictures of that orientation
+  (`robust_tfds/corruptions/canvas.py`), so its short side needs `short_px`.
+  """
+  if height == width:
+    return long_px, long_px
+  sides = (short_px, long_px)
+  return sides if height < width else sides[::-1]

@@ -13,16 +13,13 @@ from flax import nnx
 
 from models import layers
 from models.classification import inverted, mobilenet_v3, resnet
-from models.segmentation import valid
+from models.layers import valid
 
 # Features and the sizes of their valid part.
 Map = tuple[jax.Array, jax.Array]
 LOW, HIGH = 4, 16  # MobileNetV3's features of stride 8, and its last
-_DILATED = (
-  13,
-  14,
-  15,
-)  # MobileNetV3's blocks of the stage that keeps stride 16
+# MobileNetV3's blocks of the stage that keeps stride 16.
+_DILATED = (13, 14, 15)
 
 
 class ResNet(resnet.Network):

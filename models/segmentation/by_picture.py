@@ -51,9 +51,7 @@ def class_ids(
   """
   spec.check_shape(name, canvases.shape)
   _check_window(name, spec)
-  if sizes is None:
-    sizes = np.tile(canvases.shape[1:3], (len(canvases), 1))
-  pairs = np.asarray(arguments.sizes(name, sizes, len(canvases)))
+  pairs = np.asarray(arguments.sizes(name, sizes, canvases))
   out = np.zeros(canvases.shape[:3], np.int32)
   for high, wide in np.unique(pairs, axis=0).tolist():
     rows = np.flatnonzero((pairs == (high, wide)).all(axis=1))
@@ -65,8 +63,7 @@ def class_ids(
 
 def prepared(spec: SegmenterSpec, images: np.ndarray) -> np.ndarray:
   """Return uint8 pictures of one size as the spec says: float32 `[B, h, w, 3]`."""
-  sizes = np.tile(np.array(images.shape[1:3], np.int32), (len(images), 1))
-  pixels, seen_px = _prepared(images, sizes, spec)
+  pixels, seen_px = _prepared(images, arguments.whole_sizes(images), spec)
   high, wide = np.asarray(seen_px)[0]
   return np.asarray(pixels)[:, :high, :wide]
 

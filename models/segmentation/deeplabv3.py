@@ -16,7 +16,8 @@ from flax import nnx
 
 from models import layers
 from models.family import Family
-from models.segmentation import bodies, inference, valid
+from models.layers import valid
+from models.segmentation import bodies, inference
 from models.segmentation.bodies import HIGH, LOW, Map
 from models.segmentation.segmenter import SegmenterNetwork
 from models.segmentation.spec import SegmenterSpec

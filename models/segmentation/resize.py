@@ -9,8 +9,7 @@ from __future__ import annotations
 import jax
 import jax.numpy as jnp
 
-from models.layers import resampling
-from models.segmentation import valid
+from models.layers import resampling, valid
 from models.segmentation.spec import SegmenterSpec
 
 
@@ -45,28 +44,18 @@ def network_sizes(sizes: jax.Array, spec: SegmenterSpec) -> jax.Array:
     return jnp.broadcast_to(squashed, sizes.shape)
   if not spec.short_px:
     return sizes.astype(jnp.int32)
-  sides = sizes.astype(jnp.float32)
-  scale = jnp.minimum(
-    spec.short_px / sides.min(axis=1), spec.long_px / sides.max(axis=1)
-  )
-  # A hair more, so that 520 / 375 * 375 is 520 in float32 too.
-  exact = sides * scale[:, None] * (1 + 1e-6)
+  exact = resampling.short_side(sizes, spec.short_px, spec.long_px)
   return jnp.maximum(jnp.floor(exact).astype(jnp.int32), 1)
 
 
 def network_canvas(
   height: int, width: int, spec: SegmenterSpec
 ) -> tuple[int, int]:
-  """Return the network's canvas for pictures on a canvas of this shape.
-
-  A canvas of one orientation holds only pictures of that orientation
-  (`robust_tfds/corruptions/canvas.py`), so its short side needs `short_px`.
-  """
+  """Return the network's canvas for pictures on a canvas of this shape."""
   if spec.height_px:
     return spec.height_px, spec.width_px
   if not spec.short_px:
     return height, width
-  if height == width:
-    return spec.long_px, spec.long_px
-  sides = (spec.short_px, spec.long_px)
-  return sides if height < width else sides[::-1]
+  return resampling.short_side_canvas(
+    height, width, spec.short_px, spec.long_px
+  )

@@ -17,8 +17,8 @@ from flax import nnx
 
 from models import layers
 from models.family import Family, Rules
-from models.layers import train_mode
-from models.segmentation import inference, valid
+from models.layers import train_mode, valid
+from models.segmentation import inference
 from models.segmentation.segmenter import SegmenterNetwork
 from models.segmentation.spec import SegmenterSpec
 from models.spec import Variant

@@ -137,7 +137,7 @@ class Segmenter(NetworkModel):
       variables, drawn, frozen_norms=frozen_norms, stages=frozen_stages
     )
     canvas = pixels.shape[1:3]
-    sizes = jnp.tile(jnp.array(canvas), (len(pixels), 1))
+    sizes = jnp.asarray(arguments.whole_sizes(pixels))
     with jax.default_matmul_precision("highest"):
       logits, valid = network(pixels.astype(self.dtype), sizes)
     wide = inference.enlarged(

@@ -11,7 +11,8 @@ from flax import nnx
 
 from models import layers
 from models.family import Family
-from models.segmentation import inference, valid
+from models.layers import valid
+from models.segmentation import inference
 from models.segmentation.segmenter import SegmenterNetwork
 from models.segmentation.spec import SegmenterSpec
 from models.spec import Variant

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
+from models.checks import arguments
 from models.model import NetworkModel
 from models.segmentation import inference
 from models.training.config import Config
@@ -112,11 +113,13 @@ class Validation:
     """Return sums of a segmenter's numbers over the pixels of a batch."""
     model: Any = self._model
     images = self._test_inputs(batch["image"])
-    canvas = images.shape[1:3]
-    sizes = jnp.tile(jnp.array(canvas), (len(images), 1))
+    sizes = jnp.asarray(arguments.whole_sizes(images))
     logits, valid = model.logits(variables, images, sizes)
     logits = inference.enlarged(
-      logits, canvas, valid=valid, align_corners=model.spec.align_corners
+      logits,
+      images.shape[1:3],
+      valid=valid,
+      align_corners=model.spec.align_corners,
     )
     each = base.pixel_sums(logits, batch["class_map"])
     names = {"loss": LOSS, "error": ERROR, "count": "count"}
