@@ -19,7 +19,7 @@ _NONE: Interval = (None, None)
 RANDOM = "random model"
 UNCALIBRATED = "outputs in [0, 1] whose sums differ: no calibration"
 _TRAINED_ON = "trained on "
-_ADAPTS = "adapts while tested: "
+ADAPTS = "adapts while tested: "
 _WITHOUT_OUTPUT = re.compile(r"(\d+) classes? without an output")
 
 
@@ -127,8 +127,8 @@ class Cell:
     missing = f"{count} class{plural} without an output" if count else ""
     facts = self.model_facts
     adapts = (
-      f"{_ADAPTS}{cell_facts.adaptation_words(facts.adaptation)}"
-      if (facts and facts.adaptation)
+      f"{ADAPTS}{cell_facts.adaptation_words(facts.adaptation)}"
+      if facts and facts.adaptation
       else ""
     )
     scores = UNCALIBRATED * bool(facts and facts.outputs == "scores")
@@ -274,7 +274,7 @@ def _joined(note: str, remarks: Sequence[str]) -> str:
 
 def _is_remark(part: str) -> bool:
   known = part in (RANDOM, UNCALIBRATED) or part.startswith(
-    (_TRAINED_ON, _ADAPTS)
+    (_TRAINED_ON, ADAPTS)
   )
   return known or bool(_WITHOUT_OUTPUT.fullmatch(part))
 

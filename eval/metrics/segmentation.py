@@ -131,8 +131,8 @@ def _byte_confusion(
   counts = np.bincount(pairs.ravel(), minlength=_BYTE**2)
   table = counts.reshape(_BYTE, _BYTE).astype(np.int64)
   table[ignore] = 0
-  for what, of in (("truth", table.sum(1)), ("predicted", table.sum(0))):
-    outside = np.flatnonzero(of[num_classes:])
+  for what, pixels in (("truth", table.sum(1)), ("predicted", table.sum(0))):
+    outside = np.flatnonzero(pixels[num_classes:])
     if len(outside):
       raise _no_class(what, num_classes + outside[0], num_classes, ignore)
   out = np.zeros((num_classes, num_classes), np.int64)

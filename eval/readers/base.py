@@ -14,7 +14,7 @@ from eval.cells import names, table, workdir
 from eval.cells.cell import Cell
 from eval.cells.workdir import Workdir
 from eval.tasks import base
-from robust_tfds import errors
+from robust_tfds import conditions, errors
 
 Columns = Mapping[str, np.ndarray]
 # The name of a data set that nobody named.
@@ -260,6 +260,14 @@ def config(
       },
     }
   )
+
+
+def in_paper_order(
+  by_condition: Mapping[conditions.Condition, epath.Path],
+) -> dict[conditions.Condition, epath.Path]:
+  """Return what belongs to conditions of pictures in their order, clean first."""
+  order = conditions.PICTURES.known_conditions
+  return dict(sorted(by_condition.items(), key=lambda i: order.index(i[0])))
 
 
 def check_labels(labels_of: Mapping[epath.Path, Sequence[str]]) -> None:

@@ -125,7 +125,7 @@ def _conditions(
   folder: epath.Path,
 ) -> dict[conditions.Condition, epath.Path]:
   """Return the folders of a model's conditions in paper order, clean first."""
-  out, order = {}, conditions.PICTURES.conditions()
+  out = {}
   for name in paths_lib.names(folder):
     if picture_folders.is_hidden(name) or not (folder / name).is_dir():
       continue
@@ -140,7 +140,7 @@ def _conditions(
     raise errors.UserError(
       f"{folder / _CLEAN}: missing. Retention is relative to the clean mIoU."
     )
-  return dict(sorted(out.items(), key=lambda item: order.index(item[0])))
+  return base.in_paper_order(out)
 
 
 def _maps(folder: epath.Path) -> dict[str, str]:

@@ -124,8 +124,8 @@ def files(folder: epath.Path) -> dict[conditions.Condition, epath.Path]:
     UserError: no folder, no clean.json, or a file that is not named after a
       condition.
   """
-  order = conditions.PICTURES.known_conditions
-  if folder.is_file() and folder.stem not in {c.config for c in order[1:]}:
+  _, *corrupted = conditions.PICTURES.known_conditions
+  if folder.is_file() and folder.stem not in {c.config for c in corrupted}:
     return {conditions.Condition(): folder}
   if not folder.is_dir():
     raise errors.UserError(
@@ -140,7 +140,7 @@ def files(folder: epath.Path) -> dict[conditions.Condition, epath.Path]:
     raise errors.UserError(
       f"{folder / 'clean.json'}: missing. rPC is relative to the clean performance."
     )
-  return dict(sorted(by_condition.items(), key=lambda i: order.index(i[0])))
+  return base.in_paper_order(by_condition)
 
 
 def columns(file: epath.Path, truth: Mapping[str, Any]) -> base.Columns:

@@ -644,9 +644,9 @@ class Scorer:
     self._measured[cell] = task.measure(cell, columns, self._truth)
     if task.has_pairs:
       self._pairs[cell] = task.pairs(columns)
-    if task.adapts and {"top5", "label"} <= columns.keys():
-      wrong = columns["top5"][:, 0] != columns["label"]
-      self._answers[cell] = adapted.Answers(wrong, columns.get("position"))
+    answers = adapted.Answers.from_cell(cell, columns) if task.adapts else None
+    if answers is not None:
+      self._answers[cell] = answers
     bins = reliability.bins(columns)
     if bins is not None:
       self._reliability[cell] = bins

@@ -172,14 +172,12 @@ class Detection(base.Task):
     numbers = self.replicates(
       columns, resampling.Draws.from_groups(groups), truth
     )
-    rows = []
-    for metric, number in numbers.items():
-      bounds = self.facts.metric(metric).bounds
-      shown = spread.number(number, bounds)
-      ends, n = (shown.lo, shown.hi), len(groups)
-      rows.append(
-        cell.row(metric, float(number.value), ends, n, note=shown.note)
+    rows = [
+      spread.number_row(
+        cell, metric, number, self.facts.metric(metric).bounds, len(groups)
       )
+      for metric, number in numbers.items()
+    ]
     ids = resampling.Groups.from_ids(groups).ids
     return base.Measured(rows, numbers=numbers, groups=ids)
 

@@ -106,7 +106,9 @@ class FrameDetection(detection.Detection):
     draws = resampling.Draws.from_groups(videos)
     scored = self._scored(columns, checked, draws)
     rows = [
-      self._row(cell, metric, number, n)
+      spread.number_row(
+        cell, metric, number, self.facts.metric(metric).bounds, n
+      )
       for of_kind in scored
       for metric, (number, n) in of_kind.numbers().items()
     ]
@@ -117,17 +119,6 @@ class FrameDetection(detection.Detection):
       for metric, (number, _) in of_kind.means().items()
     }
     return base.Measured(rows, numbers=numbers, groups=draws.ids)
-
-  def _row(
-    self,
-    cell: cells_lib.Cell,
-    metric: str,
-    number: resampling.Replicates,
-    n: int,
-  ) -> table.Row:
-    shown = spread.number(number, self.facts.metric(metric).bounds)
-    ends = shown.lo, shown.hi
-    return cell.row(metric, float(number.value), ends, n, note=shown.note)
 
   def group_ids(
     self, columns: base.Columns, truth: base.Truth = None

@@ -168,14 +168,17 @@ class Segmentation(normalised_task.NormalisedTask):
     groups = self.group_ids(columns)
     draws = resampling.Draws.from_groups(groups)
     numbers = self.replicates(columns, draws)
-    rows = []
-    for metric in miou_headlines.OF_CELLS:
-      of = spread.number(numbers[metric], self.facts.metric(metric).bounds)
-      value = float(numbers[metric].value)
-      ends, n = (of.lo, of.hi), len(groups)
-      rows.append(cell.row(metric, value, ends, n, note=of.note))
-    note = _absent(columns["areas"])
-    rows[0] = rows[0].add_note(note)
+    rows = [
+      spread.number_row(
+        cell,
+        metric,
+        numbers[metric],
+        self.facts.metric(metric).bounds,
+        len(groups),
+      )
+      for metric in miou_headlines.OF_CELLS
+    ]
+    rows[0] = rows[0].add_note(_absent(columns["areas"]))
     return base.Measured(rows, numbers=numbers, groups=draws.ids)
 
   def replicates(

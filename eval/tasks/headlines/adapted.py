@@ -26,7 +26,9 @@ ERROR, CHANGE, SEEDS = "error_at_5", "change_at_5", "seeds_error_at_5"
 _LEVEL = 5
 _BINS, _LEAST = 20, 25  # parts of a curve, pictures of a part
 _TASK = "classification"
+# By label.
 Models = Mapping[str, headlines.ModelCells]
+Facts = Mapping[str, cell_facts.ModelFacts]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -40,6 +42,17 @@ class Answers:
 
   wrong: np.ndarray
   position: np.ndarray | None = None
+
+  @classmethod
+  def from_cell(
+    cls, cell: Cell, columns: Mapping[str, np.ndarray]
+  ) -> Answers | None:
+    """Return the answers of a cell at severity 5; None of others."""
+    needed = {"top5", "label"}
+    if not cell.name or cell.level != _LEVEL or not needed <= columns.keys():
+      return None
+    wrong = columns["top5"][:, 0] != columns["label"]
+    return cls(wrong, columns.get("position"))
 
 
 @dataclasses.dataclass(frozen=True)
@@ -61,11 +74,11 @@ class Curve:
 
 def rows(cells: Sequence[Cell], models: Models) -> list[table.Row]:
   """Return the rows over cells of models that adapt, and of those beside them."""
-  sources = _sources(cells)
+  facts = _facts(cells)
+  sources = _sources(facts)
   labels = [k for k in models if k in {*sources, *sources.values()}]
   errors = {label: _error(models[label]) for label in labels}
   known = {k: n for k, n in errors.items() if n is not None}
-  facts = {c.model: c.model_facts for c in cells}
   out = [
     _row(models[k], ERROR, n, _printed(models[k], facts[k]))
     for k, n in known.items()
@@ -75,15 +88,13 @@ def rows(cells: Sequence[Cell], models: Models) -> list[table.Row]:
       change = replicates.combine(np.subtract, known[label], known[source])
       note = f"less {source}, the same pictures"
       out.append(_row(models[label], CHANGE, change, note))
-  return [*out, *_over_seeds(cells, models, known)]
+  return [*out, *_over_seeds(facts, models, known)]
 
 
-def _printed(
-  model: headlines.ModelCells, facts: cell_facts.ModelFacts | None
-) -> str:
+def _printed(model: headlines.ModelCells, facts: cell_facts.ModelFacts) -> str:
   """Return what papers print of the same network and protocol, in words."""
-  adaptation = facts.adaptation if facts else None
-  if not adaptation or not facts or _part(model):
+  adaptation = facts.adaptation
+  if not adaptation or _part(model):
     return ""
   first = model.every_row[0]
   printed = papers.fitting(first.dataset, facts.name or "", adaptation, first.n)
@@ -92,9 +103,13 @@ def _printed(
   )
 
 
-def _sources(cells: Sequence[Cell]) -> dict[str, str]:
+def _facts(cells: Sequence[Cell]) -> Facts:
+  """Return label of a model -> its facts, of those that have some."""
+  return {c.model: c.model_facts for c in cells if c.model_facts}
+
+
+def _sources(facts: Facts) -> dict[str, str]:
   """Return label of a model that adapts -> of the same that does not, or ''."""
-  facts = {c.model: c.model_facts for c in cells if c.model_facts}
   plain = {
     (f.weights, json.dumps(f.preprocessing)): k
     for k, f in facts.items()
@@ -141,17 +156,16 @@ def _part(model: headlines.ModelCells) -> str:
 
 
 def _over_seeds(
-  cells: Sequence[Cell],
+  facts: Facts,
   models: Models,
   errors: Mapping[str, replicates.Replicates],
 ) -> Iterator[table.Row]:
   """Yield the mean over seeds with its t interval, in the rows of the first."""
   groups: dict[str, list[str]] = {}
-  for label, cell in {c.model: c for c in cells}.items():
-    facts = cell.model_facts
-    if facts and facts.adaptation and label in errors:
-      alike = {k: v for k, v in facts.adaptation.items() if k != "seed"}
-      key = json.dumps([facts.weights, alike], sort_keys=True)
+  for label, f in facts.items():
+    if f.adaptation and label in errors:
+      alike = {k: v for k, v in f.adaptation.items() if k != "seed"}
+      key = json.dumps([f.weights, alike], sort_keys=True)
       groups.setdefault(key, []).append(label)
   for labels in groups.values():
     count = len(labels)
@@ -173,12 +187,11 @@ def curves(
   """Return the error over the stream at severity 5, of models that adapt first."""
   by_label: dict[str, dict[Condition, Answers]] = {}
   for cell in cells:
-    if cell.name and cell.level == _LEVEL and cell in answers:
+    if cell in answers:
       by_label.setdefault(cell.model, {})[cell.condition] = answers[cell]
-  sources = _sources(cells)
+  facts = _facts(cells)
   out: list[Curve] = []
-  facts = {c.model: c.model_facts for c in cells if c.model_facts}
-  for label, source in sources.items():
+  for label, source in _sources(facts).items():
     given, stream = by_label.get(label, {}), facts[label].adaptation or {}
     one_stream = stream["setting"] in streams.SEQUENTIAL
     order = stream.get("order")
@@ -206,9 +219,7 @@ def _curve(
   for condition, position, wrong in parts:
     along = wrong[np.argsort(position)] if position is not None else wrong
     count = min(_BINS, max(len(along) // _LEAST, 1))
-    cuts = np.array_split(along, count)
-    if one_stream:
-      cuts = [along]
+    cuts = np.array_split(along, 1 if one_stream else count)
     ends = np.cumsum([len(cut) for cut in cuts])
     errors.append([float(cut.mean()) for cut in cuts])
     x.append([before + e - len(c) / 2 for e, c in zip(ends, cuts)])

@@ -11,7 +11,7 @@ from eval.tasks.headlines.headlines import (
   Arrays,
   Cells,
   Headline,
-  mean_over_names,
+  over_names,
 )
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
@@ -102,7 +102,7 @@ def _over(
       "corruption does not raise" if name else "some corruptions do not raise"
     )
     undefined = f"undefined: {which} the baseline's error"
-  over = mean_over_names(rate)
+  over = over_names(rate)
   return Headline(
     metric,
     ("error",),

@@ -13,7 +13,7 @@ from eval.tasks.headlines.headlines import (
   Cells,
   Formula,
   Headline,
-  mean_of,
+  mean_of_metric,
 )
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
@@ -57,7 +57,7 @@ def _accuracies(cells: Cells, names: Sequence[str]) -> list[Headline]:
 
 def _accuracy(names: Sequence[str], name: str = "") -> Headline:
   cells = missing_cells.needed(_FAMILY, names)
-  over = mean_of(lambda ours, _, condition: ours[condition]["accuracy"])
+  over = mean_of_metric("accuracy")
   return Headline(
     "mean_accuracy", ("accuracy",), cells, over(cells), name, over=over
   )

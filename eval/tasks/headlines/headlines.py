@@ -256,22 +256,29 @@ def mean_of(each: Callable[[Arrays, Arrays, Condition], np.ndarray]) -> Over:
   ) -> np.ndarray:
     return np.mean([each(ours, reference, c) for c in cells], axis=0)
 
-  return mean_over_names(formula)
+  return over_names(formula)
 
 
-def mean_over_names(
+def mean_of_metric(metric: str) -> Over:
+  """Return the mean over corruptions of the mean of a metric of cells."""
+  return mean_of(lambda ours, _, condition: ours[condition][metric])
+
+
+def over_names(
   of_name: Callable[[Arrays, Arrays, Sequence[Condition]], np.ndarray],
+  joined: Callable[..., np.ndarray] = np.mean,
 ) -> Over:
-  """Return the mean over corruptions of a number of each corruption's cells.
+  """Return one number of a number of each corruption's cells.
 
   Args:
     of_name: returns the number of one corruption's cells; see `Headline.over`.
+    joined: joins those numbers along `axis`.
   """
 
   def over(cells: Sequence[Condition]) -> Formula:
     names = dict.fromkeys(c.name for c in cells)
     of_names = [[c for c in cells if c.name == name] for name in names]
-    return lambda ours, reference: np.mean(
+    return lambda ours, reference: joined(
       [of_name(ours, reference, each) for each in of_names], axis=0
     )
 

@@ -14,8 +14,7 @@ from eval.tasks.headlines.headlines import (
   Cells,
   Formula,
   Headline,
-  Over,
-  mean_over_names,
+  over_names,
 )
 from eval.tasks.parts.protocols import Protocol
 from robust_tfds import conditions
@@ -23,6 +22,7 @@ from robust_tfds.conditions import Condition
 
 OF_CELLS = ("miou", "aacc", "macc")
 _MIOU = OF_CELLS[0]
+_OF_CLASS = "iou/class="
 _CLEAN = Condition()
 _CLEAN_ZERO = "undefined: the clean mIoU is 0"
 _PERFECT = "undefined: the baseline's mIoU is 1"
@@ -33,7 +33,7 @@ _Number = Callable[[Arrays, Arrays, Sequence[Condition]], np.ndarray]
 
 def class_metric(number: int) -> str:
   """Return the name of a class's IoU."""
-  return f"iou/class={number}"
+  return f"{_OF_CLASS}{number}"
 
 
 def headlines(
@@ -56,7 +56,8 @@ def headlines(
   benchmark = protocol.cells
   out.append(_over(benchmark, "mean_miou", _plain))
   out.append(_over(benchmark, "retention", _retained))
-  out.append(_headline(benchmark, "gam", _worst))
+  # SemSegBench: the smallest mean of a corruption.
+  out.append(_over(benchmark, "gam", _plain, joined=np.min))
   if not protocol.name:
     extra = protocol.conditions(conditions.PICTURES.names("extra"))
     out.append(_over(extra, "extra_mean_miou", _plain))
@@ -71,19 +72,18 @@ def published_cells(
 ) -> dict[Condition, dict[str, float]]:
   """Return the mIoU of a published baseline, whose errors are 1 - mIoU."""
   errors = error_headlines.published_cells(published)
-  return {c: {_MIOU: 1 - of["error"]} for c, of in errors.items()}
+  return {c: {_MIOU: 1 - cell["error"]} for c, cell in errors.items()}
 
 
 def _over(
-  cells: Sequence[Condition], metric: str, number: _Number, name: str = ""
+  cells: Sequence[Condition],
+  metric: str,
+  number: _Number,
+  name: str = "",
+  joined: Callable[..., np.ndarray] = np.mean,
 ) -> Headline:
-  """Return the headline of a mean over corruptions."""
-  return _headline(cells, metric, mean_over_names(number), name)
-
-
-def _headline(
-  cells: Sequence[Condition], metric: str, over: Over, name: str = ""
-) -> Headline:
+  """Return the headline of a mean over corruptions, or of another join."""
+  over = over_names(number, joined)
   normalised = metric in ("cd", "rcd", "mcd", "mrcd")
   needs_clean = metric in ("rcd", "mrcd", "retention")
   undefined = {"cd": _PERFECT, "mcd": _PERFECT, "retention": _CLEAN_ZERO}
@@ -129,13 +129,6 @@ def _rcd(
   )
 
 
-def _worst(cells: Sequence[Condition]) -> Formula:
-  """Return the smallest mean mIoU of a corruption: SemSegBench's GAM."""
-  names = dict.fromkeys(c.name for c in cells)
-  of_names = [[c for c in cells if c.name == name] for name in names]
-  return lambda ours, _: np.min([_plain(ours, {}, of) for of in of_names], 0)
-
-
 def _miou(arrays: Arrays, cells: Sequence[Condition]) -> np.ndarray:
   """Stack the mIoU of cells: `[cells, ..., K]`."""
   return np.stack([np.asarray(arrays[c][_MIOU]) for c in cells])
@@ -145,12 +138,17 @@ def _class_headlines(
   cells: Cells, benchmark: Sequence[Condition]
 ) -> list[Headline]:
   """Return each class's IoU, clean and as a mean over the cells that are there."""
-  listed = [m for of in cells.values() for m in of if m.startswith("iou/")]
+  listed = dict.fromkeys(
+    metric
+    for metrics_of_cell in cells.values()
+    for metric in metrics_of_cell
+    if metric.startswith(_OF_CLASS)
+  )
   there = [c for c in benchmark if c in cells]
   part = [] if there == list(benchmark) else there
   note = missing_cells.part_note(benchmark, part) if part else ""
   out = []
-  for metric in dict.fromkeys(listed):
+  for metric in listed:
     clean, mean = _class_mean(metric, [_CLEAN]), _class_mean(metric, there)
     out.append(Headline(f"clean_{metric}", (metric,), [_CLEAN], clean))
     if there:

@@ -11,7 +11,7 @@ from eval.tasks.headlines.headlines import (
   Cells,
   Formula,
   Headline,
-  mean_of,
+  mean_of_metric,
 )
 from robust_tfds.conditions import Condition, Family
 
@@ -71,7 +71,7 @@ def _of_metric(
 def _mean(
   metric: str, cells: Sequence[Condition], *, name: str = "", part: str = ""
 ) -> Headline:
-  over = mean_of(lambda ours, _, condition: ours[condition][metric])
+  over = mean_of_metric(metric)
   return Headline(
     f"mean_{metric}{part}",
     (metric,),
@@ -89,7 +89,7 @@ def _retained(metric: str, cells: Sequence[Condition], sense: str) -> Headline:
   """
 
   def over(part: Sequence[Condition]) -> Formula:
-    mean = mean_of(lambda ours, _, condition: ours[condition][metric])(part)
+    mean = mean_of_metric(metric)(part)
 
     def formula(ours: Arrays, reference: Arrays) -> np.ndarray:
       clean, corrupted = ours[_CLEAN][metric], mean(ours, reference)

@@ -11,7 +11,7 @@ from eval.tasks.headlines.headlines import (
   Cells,
   Headline,
   levels,
-  mean_of,
+  mean_of_metric,
 )
 from robust_tfds import conditions
 from robust_tfds.conditions import Condition
@@ -74,8 +74,7 @@ def _over(
 ) -> Headline:
   """Return the headline of a mean over corruptions, divided by P if `relative`."""
   cells = missing_cells.needed(_FAMILY, names)
-
-  over = mean_of(lambda ours, _, condition: ours[condition][metric])
+  over = mean_of_metric(metric)
 
   def ratio(ours: Arrays, _: Arrays) -> np.ndarray:
     performance = np.stack([levels(ours, _FAMILY, metric, n) for n in names])

@@ -150,6 +150,25 @@ def _why_none(replicates: resampling.Replicates, keeps_points: bool) -> str:
   return _NO_SPREAD if _equal(lo, hi) and not keeps_points else ""
 
 
+def number_row(
+  cell: cells_lib.Cell,
+  metric: str,
+  replicates: resampling.Replicates,
+  bounds: Bounds,
+  n: int,
+) -> table.Row:
+  """Return the row of a cell's number with its interval, or why it has none.
+
+  Args:
+    replicates: the number's, of shape `[]`.
+    bounds: see `number`.
+    n: number of examples.
+  """
+  shown = number(replicates, bounds)
+  value, ends = float(replicates.value), (shown.lo, shown.hi)
+  return cell.row(metric, value, ends, n, note=shown.note)
+
+
 def rate_row(
   cell: cells_lib.Cell, metric: str, rate: intervals.Rate, n: int
 ) -> table.Row:

@@ -129,9 +129,8 @@ def mean_row(
     why = _NO_CHANCE.format(count=f"{count:,}")
     return cell.row(metric, np.nan, note=why)
   mean = resampling.Draws.from_groups(groups).left_out(values, groups)
-  shown = spread_lib.number(mean, definitions.metric("", metric).bounds)
-  ends, n = (shown.lo, shown.hi), len(values)
-  return cell.row(metric, float(mean.value), ends, n, note=shown.note)
+  bounds = definitions.metric("", metric).bounds
+  return spread_lib.number_row(cell, metric, mean, bounds, len(values))
 
 
 def numbers(

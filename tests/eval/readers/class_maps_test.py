@@ -65,6 +65,15 @@ class ClassMapsTest(in_folder.TestCase, parameterized.TestCase):
     settings = run.task(run.datasets[0]).data_facts()
     self.assertEqual(settings["protocol"], "semsegbench_15")
 
+  def test_corruptions_of_c_bar(self):
+    for name in ("a", "sub/b"):
+      answer = np.zeros((20, 30), np.uint8)
+      self._put(f"mine/blue_noise_sample_3/{name}.png", answer)
+    configs = [cell.condition.config for cell in self._read().cells]
+    self.assertEqual(
+      configs, ["clean", "snow_1", "fog_3", "blue_noise_sample_3"]
+    )
+
   def test_a_set_of_ours_by_its_official_files(self):
     small_sets.cityscapes_seg(self.root / "official")
     for file in (self.root / "official/leftImg8bit").rglob("*.png"):

@@ -43,6 +43,28 @@ def _columns(seed, pictures=12):
   return {"areas": areas, "example_id": ids, "group_id": ids, "frame": frame}
 
 
+def _reduced(truth, answers):
+  """Return what a step gives of answers to masks."""
+  return segmentation.reduce(
+    {"classes": jnp.asarray(answers)}, jnp.asarray(truth), classes=_CLASSES
+  )
+
+
+def _batch(truth, sizes=((20, 30),) * 3):
+  """Return a batch of the pictures a, b and c with their masks."""
+  return inputs.Batch(
+    np.zeros((3, 20, 30, 3), np.uint8),
+    np.array(sizes),
+    np.ones(3, bool),
+    ["a", "b", "c"],
+    ["a", "b", "c"],
+    np.zeros(3, np.int32),
+    truth,
+    [{"place": i} for i in range(3)],
+    True,
+  )
+
+
 def _task(protocol="", **data):
   data = {"corruptions": "common", "severities": (1, 2, 3, 4, 5), **data}
   if protocol:
@@ -60,9 +82,7 @@ def _task(protocol="", **data):
 class ReduceTest(parameterized.TestCase):
   def test_counts_are_those_of_the_confusion(self):
     truth, answers = _maps(0)
-    out = segmentation.reduce(
-      {"classes": jnp.asarray(answers)}, jnp.asarray(truth), classes=_CLASSES
-    )
+    out = _reduced(truth, answers)
     matrices = [metrics.confusion(t, a, 5) for t, a in zip(truth, answers)]
     want = metrics.areas(np.stack(matrices))
     np.testing.assert_array_equal(out["areas"], want)
@@ -86,43 +106,18 @@ class ReduceTest(parameterized.TestCase):
     truth, answers = _maps(0)
     truth[1, 3, 4] = 0
     answers[1, 3, 4] = wrong
-    out = segmentation.reduce(
-      {"classes": jnp.asarray(answers)}, jnp.asarray(truth), classes=_CLASSES
-    )
-    batch = inputs.Batch(
-      np.zeros((3, 20, 30, 3), np.uint8),
-      np.tile([20, 30], (3, 1)),
-      np.ones(3, bool),
-      ["a", "b", "c"],
-      ["a", "b", "c"],
-      np.zeros(3, np.int32),
-      truth,
-      [{"place": i} for i in range(3)],
-      True,
-    )
+    out = _reduced(truth, answers)
     fetched = {k: np.asarray(v) for k, v in out.items()}
     with self.assertRaisesRegex(
       errors.UserError, f"'b' was answered with the class id {wrong}, expected"
     ):
-      _task().columns(batch, fetched, Condition())
+      _task().columns(_batch(truth), fetched, Condition())
 
   def test_class_maps_of_the_first_pictures_are_kept(self):
     truth, answers = _maps(0)
-    out = segmentation.reduce(
-      {"classes": jnp.asarray(answers)}, jnp.asarray(truth), classes=_CLASSES
-    )
+    out = _reduced(truth, answers)
     fetched = {k: np.asarray(v) for k, v in out.items()}
-    batch = inputs.Batch(
-      np.zeros((3, 20, 30, 3), np.uint8),
-      np.array([[20, 30], [17, 30], [20, 30]]),
-      np.ones(3, bool),
-      ["a", "b", "c"],
-      ["a", "b", "c"],
-      np.zeros(3, np.int32),
-      truth,
-      [{"place": i} for i in range(3)],
-      True,
-    )
+    batch = _batch(truth, [[20, 30], [17, 30], [20, 30]])
     for task, kept in ((_task(), 2), (_task(keep_masks=True), 3)):
       columns = task.columns(batch, fetched, Condition())
       columns["example_id"] = np.array(["a", "b", "c"])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from eval.cells import table
+from eval.cells import cell, table
 from eval.metrics import definitions
 from eval.report.reports import base
 from eval.tables import markdown, numbers
@@ -65,13 +65,11 @@ class Adaptation(base.Chart):
     headings = [definitions.metric(context.task, m).heading for m in metrics]
     body = []
     for label in labels:
-      of = [rows.get((label, metric), [])[:1] for metric in metrics]
-      passes = rows.get((label, "backward_passes"), [])
-      adapts = sum(r.value for r in passes)
-      texts = [_interval(each) for each in of]
-      body.append([markdown.escape(label), *texts, f"{adapts:,.0f}"])
+      texts = [_interval(rows.get((label, metric), ())) for metric in metrics]
+      passes = sum(r.value for r in rows.get((label, "backward_passes"), ()))
+      body.append([markdown.escape(label), *texts, f"{passes:,.0f}"])
     heads = ("Model", *headings, "Backward passes")
-    notes = {r.note for rs in context.rows_of.values() for r in rs}
+    notes = {row.note for row in context.rows}
     words = sorted({_adaptation(note) for note in notes} - {""})
     return "\n".join(
       [
@@ -88,13 +86,10 @@ class Adaptation(base.Chart):
 def _interval(rows: Sequence[table.Row]) -> str:
   if not rows or math.isnan(rows[0].value):
     return ""
-  row = rows[0]
-  form = lambda x: f"{100 * x:.1f}"
-  ends = row.value, row.lo, row.hi
-  return numbers.interval_text(form, *ends, numbers.BRACKETS)
+  return numbers.row_text(rows[0], numbers.BRACKETS)
 
 
 def _adaptation(note: str) -> str:
   """Return how a model adapts, of a row's note."""
-  start = "adapts while tested: "
-  return next((p for p in note.split("; ") if p.startswith(start)), "")
+  parts = note.split("; ")
+  return next((p for p in parts if p.startswith(cell.ADAPTS)), "")

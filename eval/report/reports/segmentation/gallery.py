@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import colorsys
+import functools
 from collections.abc import Iterable, Sequence
 
 import numpy as np
 
 from eval.charts import pictures
 from eval.metrics import definitions
+from eval.metrics.segmentation import IGNORE
 from eval.report.reports import base
 from eval.tables.context import Context
 from robust_tfds.charts import style
 
-_IGNORE = 255
 _GREY = (128, 128, 128)  # pixels that do not count
 _WRONG = (214, 0, 110)
 _DIM = 3  # divides the levels of right pixels
@@ -36,8 +37,7 @@ class Gallery(base.Pictures):
   side = 1.7
 
   def lines(self, context: Context) -> Sequence[pictures.Line]:
-    first, folded = self.folded(context)
-    return [*first[:-1], *folded]  # the last names the colours
+    return [line for part in _parts(context) for line in part]
 
   def draw(self, context: Context) -> style.Figure | None:
     fig = super().draw(context)
@@ -48,21 +48,29 @@ class Gallery(base.Pictures):
   def folded(
     self, context: Context
   ) -> tuple[Sequence[pictures.Line], Sequence[pictures.Line]]:
-    lines = [
-      (title, number, _line(title, image, mask, answer, context.models[0]))
-      for title, listed in context.maps.items()
-      for number, (image, mask, answer) in enumerate(listed)
-    ]
-    if not lines:
-      return [], []
-    titles = {title for title, *_ in lines}
-    known = titles & {*_UNFOLDED}
-    shown = known if len(known) > 1 else {*list(context.maps)[:4]}
-    first = [line for title, n, line in lines if title in shown and not n]
-    rest = [line for title, n, line in lines if title not in shown or n]
-    return [*first, _legend(context)], rest
+    first, rest = _parts(context)
+    legend = [_legend(context)] if first or rest else []
+    return [*first, *legend], rest
 
 
+def _parts(
+  context: Context,
+) -> tuple[list[pictures.Line], list[pictures.Line]]:
+  """Return the lines that the page shows at once, and the others."""
+  lines = [
+    (title, number, _line(title, image, mask, answer, context.models[0]))
+    for title, listed in context.maps.items()
+    for number, (image, mask, answer) in enumerate(listed)
+  ]
+  titles = {title for title, *_ in lines}
+  known = titles & {*_UNFOLDED}
+  shown = known if len(known) > 1 else {*list(context.maps)[:4]}
+  first = [line for title, n, line in lines if title in shown and not n]
+  rest = [line for title, n, line in lines if title not in shown or n]
+  return first, rest
+
+
+@functools.cache
 def colours(count: int) -> np.ndarray:
   """Return a colour for each class, uint8 `[256, 3]`; grey where there is none."""
   out = np.full((256, 3), _GREY, np.uint8)
@@ -78,7 +86,7 @@ def errors(
 ) -> np.ndarray:
   """Return where an answer is wrong, uint8 `[H, W, 3]`: dimmed, pink, grey."""
   out = image // _DIM
-  counted = mask != _IGNORE
+  counted = mask != IGNORE
   out[counted & (answer != mask)] = _WRONG
   out[~counted] = _GREY
   return out
@@ -91,8 +99,8 @@ def _line(
   answer: np.ndarray,
   model: str,
 ) -> pictures.Line:
-  palette = colours(_IGNORE)
-  counted = mask != _IGNORE
+  palette = colours(IGNORE)
+  counted = mask != IGNORE
   right = (answer == mask)[counted]
   share = f"{right.mean():.0%} right" if right.size else "no pixel counts"
   shown = (
@@ -106,7 +114,7 @@ def _line(
 
 def _legend(context: Context) -> pictures.Line:
   """Return the colours of the classes that the pictures show."""
-  palette = colours(_IGNORE)
+  palette = colours(IGNORE)
   swatches = [
     pictures.Picture(
       np.tile(palette[i], (_SWATCH_PX, _SWATCH_PX, 1)), context.class_name(i)
@@ -137,9 +145,9 @@ def _class_ids(
   """Return the ids of the classes in masks and answers, sorted."""
   ids = {
     i
-    for pictures_of in conditions
-    for _, *maps in pictures_of
+    for of_condition in conditions
+    for _, *maps in of_condition
     for class_map in maps
     for i in np.unique(class_map).tolist()
   }
-  return sorted(ids - {_IGNORE})
+  return sorted(ids - {IGNORE})
