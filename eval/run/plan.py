@@ -746,10 +746,13 @@ def check_classes(plan: Plan, label: str, spec: Any, builder: Any) -> None:
   """
   if not plan.task.has_classes:
     return
-  for field, value in (("resize", "whole"), ("outputs", "any")):
-    if getattr(spec, field, "") == value:
+  for given, field in (
+    (spec.takes_whole, "resize='whole'"),
+    (spec.stated_outputs == "any", "outputs='any'"),
+  ):
+    if given:
       raise errors.UserError(
-        f"{label}: its spec has {field}={value!r}, which is for a metric of one's"
+        f"{label}: its spec has {field}, which is for a metric of one's"
         " own: give metric= and better=, or the model's own rule."
       )
   if label in plan.outputs:
