@@ -674,8 +674,10 @@ def _published_classes(
   own, kind = plan.config.builder.OWN, plan.task.model_kind
   members = own.members if own else ()  # of natural sets
   outputs = (
-    output_classes.from_members(members, [name[0] for name in names])
-    if members
+    output_classes.from_members(
+      members, [name[0] for name in names], joined=own.joined
+    )
+    if own and members
     else output_classes.from_published(names, kind)
   )
   count = len(output_classes.published(kind))
