@@ -69,11 +69,7 @@ class Result:
   def _add(self, task: base.Task, label: str, start: str) -> None:
     """Add a model's numbers; their names begin with `start`."""
     rows = [r for r in self.table if r.model == label]
-    whole = [
-      row
-      for row in rows
-      if not row.corruption and not row.config and _is_first(row)
-    ]
+    whole = [row for row in rows if row.is_summary]
     missing = {r.metric: r.note for r in whole if not r.has_value}
     missing |= _without_baseline(task, whole)
     shown = {r.metric: r for r in whole if r.has_value}
