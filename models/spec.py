@@ -187,6 +187,16 @@ class ModelSpec:
     return 0
 
   @property
+  def stated_outputs(self) -> str:
+    """What the numbers of its answers are; `auto` if the spec does not say."""
+    return "auto"
+
+  @property
+  def takes_whole(self) -> bool:
+    """Whether it is shown pictures of their own sizes, uncropped."""
+    return False
+
+  @property
   def fixed_px(self) -> int | None:
     """The only side that the network takes; None: any size."""
     return None
@@ -382,6 +392,16 @@ class Spec(ModelSpec):
         f"Got resize_px {self.resize_px}, expected at least input_px"
         f" {self.input_px}: the crop must lie inside the picture."
       )
+
+  @property
+  def stated_outputs(self) -> str:
+    """The value of `outputs`."""
+    return self.outputs
+
+  @property
+  def takes_whole(self) -> bool:
+    """Whether `resize` is `whole`."""
+    return self.resize == "whole"
 
   @property
   def fixed_px(self) -> int | None:

@@ -294,6 +294,10 @@ class Family:
       raise errors.unknown_error(f"group of {self.noun}s", group, self.groups)
     return tuple(n for n in self.names(subset) if self.row(n).group == group)
 
+  def level_name(self, level: int) -> str:
+    """Return the name of all conditions of a level, such as `severity_3`."""
+    return f"{self.level_noun}_{level}"
+
   def levels(self, name: str) -> tuple[int, ...]:
     """Return the levels at which a name has data, ascending."""
     row = self.row(name)

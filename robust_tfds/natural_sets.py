@@ -1,7 +1,8 @@
 """Natural sets as rows of data: shifts of ImageNet's classes found in real pictures.
 
-Where a row names a set of TFDS it is read through TFDS's own builder; a set of
-several configs is called `imagenet_v2/topimages`, its first one `imagenet_v2`.
+Where a row names a set of TFDS it is read through TFDS's own builder, and where it
+names a folder, from that; a set of several configs is called
+`imagenet_v2/topimages`, its first one `imagenet_v2`.
 `NAME/reference` are ImageNet's validation pictures of the same classes.
 """
 
@@ -13,7 +14,8 @@ from typing import NamedTuple
 from robust_tfds import errors
 
 REFERENCE = "reference"
-ALL, OCCURRING = "all", "occurring"
+ALL, OCCURRING, AVERAGED = "all", "occurring", "averaged"
+_FOLDER = "folder:"
 
 
 class Row(NamedTuple):
@@ -21,12 +23,15 @@ class Row(NamedTuple):
 
   Attributes:
     name: as commands know it.
-    source: TFDS's name; empty if the archive itself is read.
-    configs: its configs, the default first, separated by commas.
+    source: TFDS's name; `folder:` and the name of a folder of the manual dir;
+      empty if another archive is read.
+    configs: its configs, the default first, separated by commas; of a folder its
+      parts, and `all` of them.
     labels: the feature with the labels.
     classes: which of ImageNet's answers are possible: `all`, those `occurring` in
-      the set, or those `mapped` by the archive's own tables.
-    pictures: their number.
+      the set, those `mapped` by the archive's own tables, or by `groups` to the
+      best output of a class (`grouped`) or their mean probability (`averaged`).
+    pictures: their number, of the default config; empty if no source says it.
     words: what the pictures show.
     paper: the paper that published it.
     terms: who owns the pictures, and the conditions of their use.
@@ -45,6 +50,12 @@ class Row(NamedTuple):
   said_by: str
 
   @property
+  def folder(self) -> str:
+    """The folder that holds the set; empty if it is read otherwise."""
+    here = self.source.startswith(_FOLDER)
+    return self.source.removeprefix(_FOLDER) if here else ""
+
+  @property
   def several(self) -> bool:
     """Whether a picture may have several right classes."""
     return self.labels != "label"
@@ -57,6 +68,22 @@ def rows() -> Mapping[str, Row]:
   lines = path.read_text("utf-8").splitlines()[1:]
   listed = [Row(*line.split("\t")) for line in lines]
   return {row.name: row for row in listed}
+
+
+@functools.cache
+def groups(name: str) -> Mapping[str, tuple[int, ...]]:
+  """Return class -> its outputs among ImageNet's 1,000, by the authors' mapping.
+
+  >>> groups("laion_c")["cat"], len(groups("imagenet_d"))
+  ((281, 282, 283, 284, 285, 287), 113)
+  """
+  path = pathlib.Path(__file__).with_name("natural_groups.tsv")
+  lines = (line.split("\t") for line in path.read_text("utf-8").splitlines())
+  return {
+    group: tuple(map(int, outputs.split()))
+    for of_set, group, outputs in lines
+    if of_set == name
+  }
 
 
 def is_natural(text: str) -> bool:

@@ -6,7 +6,7 @@ are no class are left out, and a class without an output is never answered.
 
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Self
+from typing import Any, Literal, Self
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,7 @@ import numpy as np
 from eval.pipeline import on_host, predict, programs
 
 NONE = -1  # the class of an output that is none
+Joined = Literal["sum", "mean", "best"]
 _WRONG = np.iinfo(np.int16).max  # no class of any set
 _LISTED = 5  # classes without an output that are named
 
@@ -24,17 +25,17 @@ class Relabelling:
   """A mapping from outputs to classes.
 
   Attributes:
-    class_of: for every output, a class of the data set or `NONE`; a class of
-      several outputs gets the sum of their probabilities.
+    class_of: for every output, a class of the data set or `NONE`.
     classes: number of the data set's classes.
-    best: whether a class of several outputs gets the best of them instead.
+    joined: what a class of several outputs gets of their probabilities: the
+      `sum`, the `mean` or the `best`.
     answers: number of possible answers, if outputs that are no class are among
       them; 0: the classes.
   """
 
   class_of: tuple[int, ...]
   classes: int
-  best: bool = False
+  joined: Joined = "sum"
   answers: int = 0
 
   def among_all(self) -> Self:
@@ -87,16 +88,20 @@ class Relabelling:
     return jnp.where(output_of == NONE, -jnp.inf, taken)
 
   def _joined(self, logits: jax.Array) -> jax.Array:
-    """Map logits if several outputs are one class: log of the sum of exp."""
+    """Map logits if several outputs are one class: log of the joined exp."""
     outputs = [o for o, label in enumerate(self.class_of) if label != NONE]
-    label_of = jnp.asarray([self.class_of[o] for o in outputs])
+    label_of = np.array([self.class_of[o] for o in outputs])
     rows = jnp.moveaxis(jnp.asarray(logits)[..., jnp.asarray(outputs)], -1, 0)
     answers = self.answers or self.classes
     largest = jax.ops.segment_max(rows, label_of, answers)
-    if self.best:
+    if self.joined == "best":
       return jnp.moveaxis(largest, 0, -1)
     parts = jnp.exp(rows - largest[label_of])
     total = jax.ops.segment_sum(parts, label_of, answers)
+    if self.joined == "mean":
+      counts = np.bincount(label_of, minlength=answers)
+      widened = counts.reshape(-1, *[1] * (total.ndim - 1))
+      total = total / np.maximum(widened, 1)
     return jnp.moveaxis(largest + jnp.log(total), 0, -1)
 
   def detections(

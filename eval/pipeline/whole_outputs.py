@@ -82,20 +82,9 @@ def of_columns(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
   return {k: v for k, v in columns.items() if k.startswith(_START)}
 
 
-@dataclasses.dataclass(frozen=True)
-class Whole:
-  """A model whose `apply` gives its flat outputs, for the probe before a run."""
-
-  model: Any
-
-  def __getattr__(self, name: str) -> Any:
-    """Return anything else of the model."""
-    return getattr(self.model, name)
-
-  def apply(self, variables: Any, batch: Any) -> dict[str, Any]:
-    """Return the flat outputs of a batch."""
-    answer = self.model.outputs(variables, batch)
-    return flat(self.model.name, answer, len(batch))
+def apply(model: Any, variables: Any, batch: Any) -> dict[str, Any]:
+  """Return a model's flat outputs of a batch."""
+  return flat(model.name, model.outputs(variables, batch), len(batch))
 
 
 @dataclasses.dataclass(eq=False)
@@ -159,7 +148,7 @@ class Predictor:
 
   def __init__(self, label: str, model: Any, variables: Any):
     """Create it without calling the model."""
-    call: Any = Whole(model).apply
+    call: Any = functools.partial(apply, model)
     if not model.on_host:
       call = jax.jit(call)
       variables = jax.device_put(variables, jax.local_devices()[0])

@@ -674,8 +674,10 @@ def _published_classes(
   own, kind = plan.config.builder.OWN, plan.task.model_kind
   members = own.members if own else ()  # of natural sets
   outputs = (
-    output_classes.from_members(members, [name[0] for name in names])
-    if members
+    output_classes.from_members(
+      members, [name[0] for name in names], joined=own.joined
+    )
+    if own and members
     else output_classes.from_published(names, kind)
   )
   count = len(output_classes.published(kind))
@@ -746,10 +748,13 @@ def check_classes(plan: Plan, label: str, spec: Any, builder: Any) -> None:
   """
   if not plan.task.has_classes:
     return
-  for field, value in (("resize", "whole"), ("outputs", "any")):
-    if getattr(spec, field, "") == value:
+  for given, field in (
+    (spec.takes_whole, "resize='whole'"),
+    (spec.stated_outputs == "any", "outputs='any'"),
+  ):
+    if given:
       raise errors.UserError(
-        f"{label}: its spec has {field}={value!r}, which is for a metric of one's"
+        f"{label}: its spec has {field}, which is for a metric of one's"
         " own: give metric= and better=, or the model's own rule."
       )
   if label in plan.outputs:

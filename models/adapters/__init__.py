@@ -461,9 +461,9 @@ def _lacks_classes(spec: Any) -> bool:
   stated = (DetectorSpec, SegmenterSpec)
   if not isinstance(spec, ModelSpec) or isinstance(spec, stated):
     return False
-  usual = type(spec)
-  if getattr(spec, "outputs", "") == "any":
+  if spec.stated_outputs == "any":
     return False
+  usual = type(spec)
   return (spec.num_classes, spec.label_space) == (
     usual.num_classes,
     usual.label_space,
@@ -474,7 +474,7 @@ def _count_classes(model: Model) -> int | None:
   """Return the number of classes of a model's answer; None if it fails."""
   side = model.spec.fixed_px or model.spec.usual_px
   pictures = np.zeros(model.spec.batch_shape(_ROWS, side), np.uint8)
-  variables = getattr(model, "variables", None)
+  variables = model.init(jax.random.key(0))
   try:
     if model.on_host:
       return len(model.apply(variables, pictures)[0])

@@ -9,7 +9,7 @@ import hashlib
 import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from robust_tfds import errors
 from robust_tfds.building import source
@@ -77,6 +77,9 @@ class OwnSet(abc.ABC):
       `source.Picture`.
     of_data_dir: whether it is read from a data_dir, like TFDS's other sets.
     members: which of ImageNet's 1,000 classes each class is; empty if unknown.
+    joined: what a class of several members gets of their probabilities: the
+      `best` or the `mean`.
+    is_squashed: whether both sides are resized to a model's, without its crop.
     is_ordered: whether the set itself defines the order of its classes; folders
       do not.
     name: its name in tables, boards and example keys; not a path.
@@ -96,6 +99,8 @@ class OwnSet(abc.ABC):
   reading: ClassVar[Mapping[str, Any]] = {}
   of_data_dir: ClassVar[bool] = False
   members: Sequence[Sequence[int]] = ()
+  joined: Literal["best", "mean"] = "best"
+  is_squashed: bool = False
   is_ordered: ClassVar[bool] = True
   left_out: int = 0
 

@@ -31,9 +31,12 @@ class _Pictures(
     """Return the rule, under ImageNet-C's name if it is the same.
 
     Pictures as they are stored (`whole`) are corrupted in their own sizes (`none`).
+    Of a squashed set the rule's size alone counts.
     """
     if rule == "whole":
       return "none"
+    if cls.OWN.is_squashed:
+      return f"squash{geometry.shape(rule)[0]}"
     same = geometry.fit(rule, 512, 384) == geometry.fit(cls.GEOMETRY, 512, 384)
     return cls.GEOMETRY if same else rule
 

@@ -1,4 +1,4 @@
-"""Natural sets (`natural_sets`), read by TFDS's builders; ObjectNet from its folder.
+"""Natural sets (`natural_sets`): by TFDS's builders, from folders, ObjectNet from its.
 
 A set's classes are the only possible answers: the outputs of an ImageNet model for
 other classes are left out.
@@ -14,7 +14,7 @@ from robust_tfds.building import base, own_set, source
 from robust_tfds.building.sources import folders, imagenet, known_files
 from robust_tfds.reading import json_file, line_list
 from robust_tfds.storage import paths
-from robust_tfds.user_data import labelled, tfds_set
+from robust_tfds.user_data import labelled, natural_folders, tfds_set
 
 _OBJECTNET = "objectnet-1.0"  # the archive's folder
 _INSTRUCTIONS = f"""\
@@ -137,6 +137,7 @@ class Reference(own_set.OwnSet):
       natural_sets.set_name(text), text, natural_set.classes, "validation"
     )
     self.kind, self.members = _kind(text), natural_set.members
+    self.joined = natural_set.joined
     label_of = {
       m: i for i, group in enumerate(natural_set.members) for m in group
     }
@@ -166,12 +167,9 @@ def builder_class(text: str, options: own_set.Options) -> type[base.Builder]:
       " name= (--config.data.set_name) out."
     )
   held = config == natural_sets.REFERENCE
-  kind = Natural if row.source else ObjectNet
   manual_dir = options.manual_dir or None
-  with known_files.lacking(
-    row.name, manual_dir, "" if row.source else _INSTRUCTIONS
-  ):
-    own: Any = kind(row.name if held else text, options)
+  with known_files.lacking(row.name, manual_dir, _layout(row)):
+    own = _read(row, row.name if held else text, options)
   if held:
     with known_files.lacking(text, manual_dir, imagenet.INSTRUCTIONS):
       own = Reference(text, own, options)
@@ -181,6 +179,22 @@ def builder_class(text: str, options: own_set.Options) -> type[base.Builder]:
       " numbers are defined for one. Leave perturbations out."
     )
   return labelled.builder_class(own, options.sequences)
+
+
+def _layout(row: natural_sets.Row) -> str:
+  """Return how the files of a set lie in the manual dir; empty of TFDS's sets."""
+  if row.folder:
+    return natural_folders.instructions(row)
+  return "" if row.source else _INSTRUCTIONS
+
+
+def _read(row: natural_sets.Row, text: str, options: own_set.Options) -> Any:
+  """Return a set, by what its row says of its source."""
+  if not row.folder:
+    return (Natural if row.source else ObjectNet)(text, options)
+  own = natural_folders.Folders(text, _manual(options.manual_dir, text))
+  own.kind = _kind(text)
+  return own
 
 
 def _kind(text: str) -> str:

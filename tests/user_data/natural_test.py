@@ -8,7 +8,8 @@ import numpy as np
 import tensorflow_datasets as tfds
 from absl.testing import parameterized
 
-from robust_tfds import datasets, errors, user_data
+from eval.run.model import output_classes
+from robust_tfds import datasets, errors, natural_sets, user_data
 from robust_tfds.building.sources import imagenet
 from tests import tiny_files
 from tests.user_data import made
@@ -85,6 +86,35 @@ def objectnet(root: pathlib.Path) -> pathlib.Path:
   return root / "objectnet-1.0"
 
 
+def of_folders(root: pathlib.Path) -> None:
+  """ImageNet-D, -ES and LAION-C as their authors lay them out, tiny."""
+  parts = "mosaic stickers vertical_lines geometric_shapes glitched"
+  places = [
+    *(f"ImageNet-D/background/{name}" for name in ("chair", "mug")),
+    *(f"ImageNet-D/{part}/chair" for part in ("texture", "material")),
+    *(f"ImageNet-ES/es-test/param_control/l{i}/param_1" for i in (1, 5)),
+    *(
+      f"LAION-C/{part}/intensity_level_{level}/{name}"
+      for part in (*parts.split(), "luminance_checkerboard")
+      for level in (1, 5)
+      for name in ("cat", "dog")
+    ),
+  ]
+  files = {"ImageNet-D/questions/background.csv": b"image,question"}
+  for seed, place in enumerate(places):
+    wnid = f"/{imagenet.wnids()[(41, 700)[seed % 2]]}" * ("param" in place)
+    picture = tiny_files.encoded(tiny_files.noise(40, 50, seed))
+    files[f"{place}{wnid}/{seed}.png"] = picture
+  tiny_files.put(root, files)
+
+
+def unsure(images: np.ndarray) -> np.ndarray:
+  """A cat is certain, and 100 dogs are likely: in sum dogs, in the mean a cat."""
+  logits = np.full((len(images), 1000), -9.0)
+  logits[:, 281], logits[:, 151:251], logits[:, 504] = 4, 2, 5
+  return logits
+
+
 class NaturalTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
@@ -148,6 +178,45 @@ class NaturalTest(parameterized.TestCase):
       np.testing.assert_array_equal(picture, tiny_files.noise(32, 32, seed))
 
   @parameterized.parameters(
+    ("laion_c", unsure, 1 / 2, "of 16 classes", "12 parts of 2 pictures"),
+    ("laion_c/glitched", unsure, 1 / 2, "laion_c_glitched: 4", "2 parts of 2"),
+    ("imagenet_d", unsure, 3 / 4, "of 113 classes", "1 to 2 pictures: the er"),
+    ("imagenet_es", ranked, 1 / 2, "of 2 classes (n01685808", "CC BY 4.0"),
+  )
+  def test_folders(self, name, model, error, *words):
+    of_folders(self.folder)
+    result, said = self._run(name, model)
+    self.assertAlmostEqual(result.summary["clean_error"], error)
+    for each in words:
+      self.assertIn(each, said)
+
+  def test_superclasses_by_the_mean(self):
+    """The authors' loop over classes, on random outputs."""
+    of_set = natural_sets.groups("laion_c")
+    logits = np.random.default_rng(0).normal(size=(50, 1000)) * 3
+    shares = np.exp(logits) / np.exp(logits).sum(-1, keepdims=True)
+    means = [shares[:, list(g)].mean(-1) for g in of_set.values()]
+    outputs = output_classes.from_members(
+      list(of_set.values()), list(of_set), joined="mean"
+    )
+    got = np.asarray(outputs.relabelling(logits))
+    np.testing.assert_array_equal(
+      got.argmax(-1), np.stack(means, -1).argmax(-1)
+    )
+
+  @parameterized.parameters(
+    ("laion_c/mosaic", "LAION-C/mosaic/x/catt/1.png", "Did you mean 'cat'"),
+    ("laion_c", None, "LAION-C/stickers: no picture"),
+    ("laion_c/mosaik", None, "Did you mean 'mosaic'"),
+  )
+  def test_broken_folders(self, name, file, words):
+    picture = tiny_files.encoded(tiny_files.noise(40, 50, 0))
+    first = "LAION-C/mosaic/intensity_level_1/dog/0.png"
+    tiny_files.put(self.folder, {file or first: picture})
+    with self.assertRaisesRegex(errors.UserError, words):
+      self._run(name)
+
+  @parameterized.parameters(
     ("mappings/objectnet_to_imagenet_1k.json", None, "1k.json missing"),
     ("mappings/pytorch_to_imagenet_2012_id.json", b"{}", "do not go together"),
     ("images/mug/2.png", None, "mug: no picture"),
@@ -161,6 +230,8 @@ class NaturalTest(parameterized.TestCase):
   def test_refused(self):
     with self.assertRaisesRegex(FileNotFoundError, "unzip -P PASSWORD objectn"):
       self._run("objectnet")
+    with self.assertRaisesRegex(FileNotFoundError, "LAION-C.tar with them"):
+      self._run("laion_c")
     with self.assertRaisesRegex(errors.UserError, "Did you mean 'topimages'"):
       self._run("imagenet_v2/topimage")
     prepare("imagenet_a", self.data)

@@ -38,7 +38,7 @@ def index(drawn: pictures.Drawn) -> str:
   natural = table(
     ("set", "pictures", "what they are", "terms"),
     [
-      (f"`{r.name}`", f"{int(r.pictures):,}", r.words, r.terms)
+      (f"`{r.name}`", _count(r.pictures), r.words, r.terms)
       for r in natural_sets.rows().values()
     ],
   )
@@ -238,6 +238,10 @@ def _files(cls: type[base.Builder]) -> str:
 
 def _sum(sha256: str) -> str:
   return f"`{sha256}`{{.sum}}" if sha256 else "none published"
+
+
+def _count(digits: str) -> str:
+  return f"{int(digits):,}" if digits else "not printed"
 
 
 def _at(page: str) -> str:

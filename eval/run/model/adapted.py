@@ -18,7 +18,6 @@ from eval.run.execution import progress
 from eval.run.plan import Plan
 from models import adaptation
 from models.adaptation import network
-from models.adapters.onnx_graph import opened as graph
 from models.model import Model
 from robust_tfds import datasets, errors, strings
 
@@ -57,6 +56,8 @@ def predictor(
   adapt = plan.models[label].adapt
   if adapt is None:
     return None
+  from models.adapters.onnx_graph import opened as graph
+
   model = plan.model(label)
   if opened := graph.Opened.from_model(model):
     model, variables = opened

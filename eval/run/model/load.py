@@ -1,6 +1,7 @@
 """The models of a run: loaded or trained, and put on the devices."""
 
 import dataclasses
+import functools
 import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -104,10 +105,12 @@ def load(
   notes: list[str] = []
   if plan.own(label):
     pictures = probe.batch(model, clean, _side_px(plan, model))
-    asked: Any = (
-      whole_outputs.Whole(model) if plan.task.whole_outputs else model
+    apply = (
+      functools.partial(whole_outputs.apply, model)
+      if plan.task.whole_outputs
+      else None
     )
-    answers, random = probe.answers(label, asked, variables, pictures)
+    answers, random = probe.answers(label, model, variables, pictures, apply)
     if random and not entry.allow_random:
       raise errors.UserError(_random(label, model))
     own = own_models.OwnModel(
@@ -130,7 +133,7 @@ def load(
       own,
       notes=notes,
     )
-  stated = getattr(model.spec, "outputs", "auto")  # detectors have none
+  stated = model.spec.stated_outputs
   kind = probabilities.kind_of(label, stated, answers.get("logits"))
   predictor: Any = None
   adapter = adapted.predictor(

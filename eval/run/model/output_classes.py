@@ -127,13 +127,18 @@ def from_published(
 
 
 def from_members(
-  members: Sequence[Sequence[int]], names: Sequence[str], outputs: int = OUTPUTS
+  members: Sequence[Sequence[int]],
+  names: Sequence[str],
+  outputs: int = OUTPUTS,
+  *,
+  joined: relabel.Joined = "best",
 ) -> OutputClasses | None:
-  """Return outputs grouped into classes, each answered by its best output.
+  """Return outputs grouped into classes.
 
   Args:
     members: outputs of each class, none twice.
     outputs: how many there are.
+    joined: what a class gets of its outputs' probabilities.
 
   Returns:
     None where they are the outputs as they are.
@@ -148,7 +153,8 @@ def from_members(
     name if len(of_class) == 1 else f"{name}\t{list(of_class)}"
     for name, of_class in zip(names, members, strict=True)
   ]
-  relabelling = relabel.Relabelling(tuple(class_of), len(members), best=True)
+  lines += [] if joined == "best" else [joined]
+  relabelling = relabel.Relabelling(tuple(class_of), len(members), joined)
   return OutputClasses(relabelling, _sha256(lines))
 
 

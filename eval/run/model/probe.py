@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -41,12 +41,15 @@ _OTHER_SIZE = 0.05
 _GRAINS = (1, 4, 16, 64)
 
 _ADAPTS = (
-  " What adapts on purpose to what it is shown (no allow_random allows it) is"
-  " measured in a loop of your own: robust-tfds corrupt --manifest writes the"
-  " pictures and a table to fill in, robust-tfds score reads it."
+  " Adaptation at test time by a known method is asked for with adapt=, as in"
+  " adapt='tent' (docs/ADAPTATION.md). What adapts in a way of its own (no"
+  " allow_random allows it) is measured in a loop of your own: robust-tfds corrupt"
+  " --manifest writes the pictures and a table to fill in, robust-tfds score reads"
+  " it."
 )
 
 Answers = Mapping[str, np.ndarray]
+Apply = Callable[..., Any]  # (variables, *rows) -> answers
 
 
 def batch(model: Model, clean: inputs.Source, side_px: int) -> list[np.ndarray]:
@@ -62,7 +65,7 @@ def batch(model: Model, clean: inputs.Source, side_px: int) -> list[np.ndarray]:
     return list(canvas.stack(pictures))
   shape = list(model.spec.batch_shape(ROWS, side_px))
   known = clean.shape[-3:-1]
-  if getattr(model.spec, "resize", "") == "whole":
+  if model.spec.takes_whole:
     known = np.asarray(clean.sample()[clean.pixels]).shape[-3:-1]
   if not model.spec.clip_frames and None not in known:
     shape[1:3] = known
@@ -88,13 +91,18 @@ def _pictures(shape: tuple[int, ...]) -> np.ndarray:
 
 
 def answers(
-  label: str, model: Model, variables: Any, rows: list[np.ndarray]
+  label: str,
+  model: Model,
+  variables: Any,
+  rows: list[np.ndarray],
+  apply: Apply | None = None,
 ) -> tuple[Answers, bool]:
   """Return the model's answers, and whether they differ between two calls.
 
   Args:
     label: of the model, for errors.
     rows: from `batch`.
+    apply: `(variables, *rows)` -> answers; None: the model's own.
 
   Returns:
     `logits` float32 `[B, classes]`, a detector's arrays, or a segmenter's
@@ -108,7 +116,7 @@ def answers(
       on the others of the batch, their order, or earlier calls: random or not.
   """
   with _explained(label, len(rows[0])):
-    first, second = _twice(model, variables, rows)
+    first, second = _twice(apply or model.apply, model.on_host, variables, rows)
     one, two = first(rows), second(rows)
   _check_values(label, model, one)
   random = bool(likeness.difference(one, two))
@@ -176,27 +184,27 @@ def _batch_dependence(
 
 
 def _twice(
-  model: Model, variables: Any, rows: list[np.ndarray]
+  apply: Apply, on_host: bool, variables: Any, rows: list[np.ndarray]
 ) -> tuple[_Traced | _Called, _Traced | _Called]:
   """Return the model as it is called, built twice if JAX builds it."""
-  if model.on_host:
-    called = _Called(model, variables)
+  if on_host:
+    called = _Called(apply, variables)
     return called, called
-  one, two = _Traced(model, variables, rows), _Traced(model, variables, rows)
+  one, two = _Traced(apply, variables, rows), _Traced(apply, variables, rows)
   return one, one if one.is_same_program(two) else two
 
 
 class _Called:
   """A model on the host."""
 
-  def __init__(self, model: Model, variables: Any):
+  def __init__(self, apply: Apply, variables: Any):
     """Call nothing yet."""
-    self._model, self._variables = model, variables
+    self._apply, self._variables = apply, variables
 
   def __call__(self, rows: Sequence[np.ndarray]) -> Answers:
     """Return the answers without texts: masks go with their boxes."""
     given = map(np.copy, rows)  # some functions write into their input
-    answer = _named_arrays(self._model.apply(self._variables, *given))
+    answer = _named_arrays(self._apply(self._variables, *given))
     return {k: v for k, v in answer.items() if v.dtype != np.object_}
 
   def try_one(self, rows: Sequence[np.ndarray]) -> Answers:
@@ -207,9 +215,9 @@ class _Called:
 class _Traced:
   """A model as JAX builds it: one program, of one shape of inputs."""
 
-  def __init__(self, model: Model, variables: Any, rows: list[np.ndarray]):
+  def __init__(self, apply: Apply, variables: Any, rows: list[np.ndarray]):
     """Trace it for these inputs."""
-    self._model, self._variables = model, variables
+    self._apply, self._variables = apply, variables
     self._trace = self._traced(rows)
 
   def __call__(self, rows: Sequence[np.ndarray]) -> Answers:
@@ -231,7 +239,7 @@ class _Traced:
 
   def _traced(self, rows: Sequence[np.ndarray]) -> Any:
     def step(variables: Any, *rows: jax.Array) -> dict[str, jax.Array]:
-      return _named_arrays(self._model.apply(variables, *rows))
+      return _named_arrays(self._apply(variables, *rows))
 
     # True float32 on every device: answers of two devices are to be alike.
     with jax.default_matmul_precision("highest"):

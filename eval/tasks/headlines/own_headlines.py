@@ -48,7 +48,7 @@ def parts(family: Family) -> dict[str, list[Condition]]:
       if family.members(group, "common")
     },
     **{
-      f"{family.level_noun}_{level}": [c for c in common if c.level == level]
+      family.level_name(level): [c for c in common if c.level == level]
       for level in levels
     },
   }

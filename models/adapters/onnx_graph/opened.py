@@ -14,7 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 from flax import nnx
 
-from models import layers
+from models import adapters, layers
 from models.adapters.onnx_graph import graph
 from models.adapters.onnx_graph.operators.node import Node
 from models.model import Model
@@ -56,7 +56,9 @@ class Opened(Model):
     Raises:
       UserError: its program is of one batch size.
     """
-    program = getattr(getattr(model, "function", None), "main", None)
+    if not isinstance(model, adapters.Adapted):
+      return None
+    program = getattr(model.function, "main", None)
     if not isinstance(program, graph.Program):
       return None
     if model.rows is not None:
