@@ -93,13 +93,15 @@ def interval(metric: Metric, number: Number | None) -> str:
 
   >>> interval(Metric("error", "Error"), Number(0.239, 0.2301, 0.25))
   '23.0–25.0'
+  >>> interval(Metric("error", "Error"), Number(-0.06, -0.07, -0.05))
+  '−7.0 to −5.0'
   """
   value, limits = value_of(number), ends(number)
   if value is None or limits is None:
     return ""
   digits = _digits(metric, scaled(metric, value))
   lo, hi = (_fixed(scaled(metric, end), digits) for end in limits)
-  return f"{lo}–{hi}"
+  return f"{lo} to {hi}" if "−" in lo + hi else f"{lo}–{hi}"
 
 
 def full_text(metric: Metric, number: Number | None) -> str:
