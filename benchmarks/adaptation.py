@@ -12,6 +12,7 @@ threads. Ours and torch's rounds alternate.
 from __future__ import annotations
 
 import importlib.util
+import os
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -24,10 +25,18 @@ from absl import flags
 from models import adaptation
 from robust_tfds import command, models
 
+# Of torch's network: blocks a stage, whether they are bottlenecks.
+_STAGES = {
+  "resnet18": ((2, 2, 2, 2), False),
+  "resnet34": ((3, 4, 6, 3), False),
+  "resnet50": ((3, 4, 6, 3), True),
+  "resnet101": ((3, 4, 23, 3), True),
+}
+
 
 def define_flags() -> None:
   """Define the flags."""
-  flags.DEFINE_string("model", "resnet50", "Network, ours and torchvision's.")
+  flags.DEFINE_enum("model", "resnet50", list(_STAGES), "Network.")
   flags.DEFINE_integer("side", 224, "Side of the pictures, px.")
   flags.DEFINE_integer("batch", 64, "Pictures a batch.")
   flags.DEFINE_integer("rounds", 5, "Batches of each that are timed.")
@@ -40,7 +49,7 @@ def main(argv: Sequence[str]) -> None:
   shape = (count, side, side, 3)
   images = np.random.default_rng(0).integers(0, 256, shape, np.uint8)
   calls = _ours(flags.FLAGS.model, images)
-  if importlib.util.find_spec("torchvision"):
+  if importlib.util.find_spec("torch"):
     calls |= _torch(flags.FLAGS.model, images)
   for call in calls.values():  # compiles
     call()
@@ -83,9 +92,9 @@ def _stepping(method: Any, state: Any, images: np.ndarray) -> Callable[[], Any]:
 
 def _torch(name: str, images: np.ndarray) -> dict[str, Callable[[], Any]]:
   import torch
-  import torchvision
 
-  net = torchvision.models.get_model(name)
+  torch.set_num_threads(len(os.sched_getaffinity(0)))
+  net = _resnet(*_STAGES[name])
   pixels = torch.from_numpy(np.moveaxis(images, -1, 1) / np.float32(255))
   pixels = pixels.contiguous()
   norms = [m for m in net.modules() if isinstance(m, torch.nn.BatchNorm2d)]
@@ -113,6 +122,53 @@ def _torch(name: str, images: np.ndarray) -> dict[str, Callable[[], Any]]:
     "torch bn": lambda: forward(True),
     "torch tent": tent,
   }
+
+
+def _resnet(depths: Sequence[int], wide: bool) -> Any:
+  """Return a ResNet in torch, of He et al. 2016 with strides in the 3x3."""
+  from torch import nn
+
+  class Block(nn.Module):
+    """A residual block of two convolutions, or of three if it is wide."""
+
+    def __init__(self, inputs: int, width: int, stride: int):
+      super().__init__()
+      outputs = 4 * width if wide else width
+      shapes = [(inputs, width, 3, stride), (width, outputs, 3, 1)]
+      if wide:
+        shapes = [
+          (inputs, width, 1, 1),
+          (width, width, 3, stride),
+          (width, outputs, 1, 1),
+        ]
+      layers: list[nn.Module] = []
+      for shape in shapes:
+        layers += [*_conv(*shape), nn.ReLU()]
+      self.body = nn.Sequential(*layers[:-1])
+      same = inputs == outputs and stride == 1
+      skip = [] if same else _conv(inputs, outputs, 1, stride)
+      self.skip = nn.Sequential(*skip)
+
+    def forward(self, x: Any) -> Any:
+      return (self.body(x) + self.skip(x)).relu()
+
+  layers = [*_conv(3, 64, 7, 2), nn.ReLU(), nn.MaxPool2d(3, 2, 1)]
+  channels = 64
+  for i, depth in enumerate(depths):
+    for j in range(depth):
+      width, stride = 64 * 2**i, 2 if i and not j else 1
+      layers.append(Block(channels, width, stride))
+      channels = 4 * width if wide else width
+  layers += [nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(channels, 1000)]
+  return nn.Sequential(*layers)
+
+
+def _conv(inputs: int, outputs: int, size: int, stride: int) -> list[Any]:
+  """Return a convolution and its norm."""
+  from torch import nn
+
+  conv = nn.Conv2d(inputs, outputs, size, stride, size // 2, bias=False)
+  return [conv, nn.BatchNorm2d(outputs)]
 
 
 if __name__ == "__main__":

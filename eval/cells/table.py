@@ -78,6 +78,16 @@ class Row:
     return not math.isnan(self.value)
 
   @property
+  def is_summary(self) -> bool:
+    """Whether it is of the whole benchmark, not of a cell or a condition.
+
+    Of a summary by difficulty that is the first one, the papers' own.
+    """
+    return (
+      not self.config and not self.corruption and self.severity in (None, 1)
+    )
+
+  @property
   def number(self) -> Number:
     """The row's value without its provenance columns."""
     value = self.value if self.has_value else None

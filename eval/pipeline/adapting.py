@@ -21,6 +21,7 @@ from robust_tfds.conditions import Condition
 
 # Of a state: what never changes.
 _FIXED = ("variables", "source", "fisher")
+_STREAM, _BATCHES = "stream", "batches"
 Arrays = dict[str, np.ndarray]
 State = dict[str, Any]
 
@@ -85,12 +86,12 @@ class AdaptingPredictor:
     self._everywhere = NamedSharding(where, PartitionSpec())
     self._key = jax.random.key(seed)
     self._states: dict[str, tuple[Any, int]] = {}
-    self._slot = ""
+    self._slot = _STREAM
     self._program = programs.cached(self._new_program)
 
   def enter(self, condition: Condition) -> None:
     """Go to the state of a condition: the next batch is of it."""
-    self._slot = "" if self.shared else condition.config
+    self._slot = _STREAM if self.shared else condition.config
 
   def begin(self) -> None:
     """Forget all states: each stream begins with the first."""
@@ -102,27 +103,35 @@ class AdaptingPredictor:
     Args:
       new: as of a new object, whatever the authors keep.
     """
-    if "" in self._states:
-      moving, number = self._states[""]
+    if _STREAM in self._states:
+      moving, number = self._states[_STREAM]
       renew = new or self.method.renewed
       reset = self.method.renew if renew else self.method.reset
       state = reset({**self._fixed, **moving})
-      self._states[""] = {k: state[k] for k in moving}, number
+      self._states[_STREAM] = {k: state[k] for k in moving}, number
 
-  def save(self) -> Arrays:
-    """Return the stream's state as arrays."""
-    moving, number = self._states.get("", (self._first, 0))
-    leaves = {f"{i}": x for i, x in enumerate(jax.tree.leaves(moving))}
-    return {**jax.device_get(leaves), "batches": np.asarray(number)}
+  def save(self) -> dict[str, Any]:
+    """Return all states as arrays, which may be on the devices."""
+    out: dict[str, Any] = {}
+    for slot, (moving, number) in self._states.items():
+      leaves = enumerate(jax.tree.leaves(moving))
+      out |= {f"{slot}/{i}": leaf for i, leaf in leaves}
+      out[f"{slot}/{_BATCHES}"] = np.asarray(number)
+    return out
 
   def restore(self, arrays: Arrays) -> None:
-    """Go on with a state of `save`."""
+    """Go on with the states of `save`."""
     first, structure = jax.tree.flatten(self._first)
-    # Files have no arrays without dimensions.
-    leaves = [arrays[f"{i}"].reshape(x.shape) for i, x in enumerate(first)]
-    moving = jax.tree.unflatten(structure, leaves)
-    moving = jax.device_put(moving, self._everywhere)
-    self._states[""] = moving, int(arrays["batches"].item())
+    ends = (name.rpartition("/") for name in arrays)
+    for slot in {slot for slot, _, end in ends if end == _BATCHES}:
+      # Files have no arrays without dimensions.
+      leaves = [
+        arrays[f"{slot}/{i}"].reshape(x.shape) for i, x in enumerate(first)
+      ]
+      moving = jax.tree.unflatten(structure, leaves)
+      moving = jax.device_put(moving, self._everywhere)
+      number = int(arrays[f"{slot}/{_BATCHES}"].item())
+      self._states[slot] = moving, number
 
   def __call__(
     self,

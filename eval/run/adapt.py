@@ -295,6 +295,9 @@ def words(adapt: Adapt) -> str:
     if adapt.last_batch == "keep"
     else ("the pictures of a smaller last batch left out")
   )
+  drops = issubclass(adaptation.get(adapt.method), base.Learner)
+  if drops and adapt.hyperparameters.get("dropout", True):
+    last += "; dropout, where the network has some, as in training"
   return (
     f"adapts by {adapt.method}, setting {adapt.setting}: {again}; batches of"
     f" {adapt.batch_size} (adapt's, not evaluate's), pictures {how}, alike in every"

@@ -9,7 +9,7 @@ may be another place when the run is continued.
 
 import importlib
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import ml_collections
@@ -224,7 +224,7 @@ def _check_runnable(builder: type[base.Builder]) -> None:
   if builder.OWN:
     return
   name, kind = builder.set_name(), builder.KIND
-  listed = run_by(kind)
+  listed = list(run_by(kind))
   if not listed:
     raise errors.UserError(
       f"{name}: its builder has KIND = {kind!r}, expected a class of one of the"
@@ -244,13 +244,15 @@ def _check_runnable(builder: type[base.Builder]) -> None:
 
 def task_of(builder: type[base.Builder]) -> str:
   """Return the name of the task of a data set's kind of data."""
-  return run_by(builder.KIND)[0]
+  return next(run_by(builder.KIND))
 
 
-def run_by(kind: str) -> list[str]:
-  """Return the tasks that run sets of a kind without a metric of one's own."""
-  every = ((name, tasks.get(name)) for name in tasks.names())
-  return [n for n, t in every if t.set_kind == kind and not t.whole_outputs]
+def run_by(kind: str) -> Iterator[str]:
+  """Yield the tasks that run sets of a kind without a metric of one's own."""
+  for name in tasks.names():
+    task = tasks.get(name)
+    if task.set_kind == kind and not task.whole_outputs:
+      yield name
 
 
 def batch_size(kind: str, pictures: int = 64) -> int:

@@ -9,11 +9,9 @@ from typing import Any
 from eval.cells import table
 from eval.cells.workdir import Workdir
 from eval.metrics import definitions
+from eval.run import ccc, runner
 from eval.run import data as data_lib
 from eval.run import keywords as keywords_lib
-from eval.run import runner
-from eval.run.ccc import evaluation as ccc_evaluation
-from eval.run.ccc import models as ccc_models
 from eval.tables import numbers, verdict
 from eval.tasks import base
 from robust_tfds import conditions, errors, missing
@@ -69,11 +67,7 @@ class Result:
   def _add(self, task: base.Task, label: str, start: str) -> None:
     """Add a model's numbers; their names begin with `start`."""
     rows = [r for r in self.table if r.model == label]
-    whole = [
-      row
-      for row in rows
-      if not row.corruption and not row.config and _is_first(row)
-    ]
+    whole = [row for row in rows if row.is_summary]
     missing = {r.metric: r.note for r in whole if not r.has_value}
     missing |= _without_baseline(task, whole)
     shown = {r.metric: r for r in whole if r.has_value}
@@ -180,13 +174,15 @@ def evaluate(predict: Any, dataset: Any, keywords: Mapping[str, Any]) -> Result:
 
 
 def _evaluate(predict: Any, dataset: Any, keywords: Mapping[str, Any]) -> Any:
-  if ccc_models.is_stream(dataset):
+  if isinstance(dataset, str) and dataset in ccc.NAMES:
+    from eval.run.ccc import evaluation as ccc_evaluation
+
     return ccc_evaluation.evaluate(predict, dataset, keywords)
   for name, default in keywords_lib.OF_STREAMS.items():
     if keywords[name] != default:
       raise errors.UserError(
         f"{name}={keywords[name]!r} is of the streams"
-        f" {', '.join(ccc_models.SETS)}; leave it out."
+        f" {', '.join(ccc.NAMES)}; leave it out."
       )
   spec, objects = keywords_lib.spec_of(predict, dataset, keywords)
   temporary, folder = None, keywords["workdir"]

@@ -112,11 +112,7 @@ class Outcome:
   def whole(self) -> Mapping[str, table.Row]:
     """Metric -> its row over the whole benchmark, where it has a value."""
     return {
-      row.metric: row
-      for row in self.rows
-      if row.has_value
-      and not (row.config or row.corruption)
-      and row.severity in (None, 1)
+      row.metric: row for row in self.rows if row.has_value and row.is_summary
     }
 
 

@@ -68,11 +68,7 @@ def _sentence(
   """Return the sentence about a model, from its rows."""
   known = [row for row in rows if row.has_value]
   cells = main_rows(family, known)
-  whole = {
-    r.metric: r
-    for r in known
-    if not r.config and not r.corruption and r.severity in (None, 1)
-  }
+  whole = {r.metric: r for r in known if r.is_summary}
   clean = " clean" if any(not c.clean for c in cells) else ""
   over = _conditions(facts, family, list(cells))
   parts = [

@@ -74,12 +74,15 @@ class Method(abc.ABC):
       keeps nothing of the one before, and states are small.
     renewed: whether the authors' evaluation makes a new object where others call
       `reset`.
+    by_batch: whether batch norms normalise by each batch alone, which one picture
+      is too few for.
   """
 
   model: Model
   needs_clean: ClassVar[bool] = False
   side_by_side: ClassVar[bool] = True
   renewed: ClassVar[bool] = False
+  by_batch: ClassVar[bool] = True
 
   def init(self, variables: Any, clean: Any = None) -> State:
     """Return the state before the first batch.
@@ -142,13 +145,6 @@ class Method(abc.ABC):
     """Return the state as of a new object with the same source."""
     return {**state, **self.fresh(state["source"])}
 
-  def logits(
-    self, state: State, weights: network.Weights, images: jax.Array
-  ) -> jax.Array:
-    """Return logits with some weights, batch norms by the batch."""
-    variables = network.put(state["variables"], weights)
-    return network.forward(self.model, variables, images)[0]
-
 
 @dataclasses.dataclass(frozen=True)
 class Learner(Method):
@@ -156,11 +152,14 @@ class Learner(Method):
 
   Attributes:
     optimizer: None: the papers', `IMAGENET` or `CIFAR` by `published`.
+    dropout: whether dropout and stochastic depth drop as in training: so in the
+      authors' code, whose networks are in train mode; False: in evaluation.
     IMAGENET: the papers' optimizer of networks for ImageNet.
     CIFAR: the papers' optimizer of networks for CIFAR.
   """
 
   optimizer: Optimizer | Mapping[str, Any] | None = None
+  dropout: bool = True
   IMAGENET: ClassVar[Optimizer] = SGD
   CIFAR: ClassVar[Optimizer] = ADAM
 
@@ -173,6 +172,19 @@ class Learner(Method):
     usual = self.IMAGENET if large else self.CIFAR
     return dataclasses.replace(usual, **(self.optimizer or {}))
 
+  def init(self, variables: Any, clean: Any = None) -> State:
+    """Return the state before the first batch, see the base class.
+
+    Raises:
+      UserError: see there, and if no weight would be trained.
+    """
+    if not self.trained_paths(variables):
+      raise errors.UserError(
+        f"{self.model.name}: its norm layers have no scale or bias that"
+        f" {type(self).__name__} trains. Use bn, or another network."
+      )
+    return super().init(variables, clean)
+
   def transformation(self) -> Any:
     """Return the optimizer in optax."""
     return self.chosen.build()
@@ -184,6 +196,25 @@ class Learner(Method):
       "optimizer": self.transformation().init(weights),
       "backward": jnp.zeros((), jnp.int32),
     }
+
+  def logits(
+    self,
+    state: State,
+    weights: network.Weights,
+    images: jax.Array,
+    key: jax.Array,
+  ) -> jax.Array:
+    """Return logits with some weights, batch norms by the batch.
+
+    Args:
+      state: with the model's variables.
+      weights: in place of the variables'.
+      images: uint8 `[B, H, W, 3]`.
+      key: of what is dropped.
+    """
+    variables = network.put(state["variables"], weights)
+    drawn = key if self.dropout else None
+    return network.forward(self.model, variables, images, key=drawn)[0]
 
   def update(self, state: State, gradient: network.Weights) -> State:
     """Return the weights and the optimizer after a step along a gradient."""

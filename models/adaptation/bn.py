@@ -5,7 +5,7 @@ Schneider et al. 2020 (arXiv:2006.16971) and Nado et al. 2020 (arXiv:2006.10963)
 """
 
 import dataclasses
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 
@@ -55,6 +55,23 @@ class BatchStatistics(base.Method):
     variables = network.put(state["variables"], state["weights"])
     logits, moved = network.forward(self.model, variables, images, self.rule)
     return logits, {**state, "weights": moved}
+
+
+@dataclasses.dataclass(frozen=True)
+class RunningStatistics(BatchStatistics):
+  """A method by more than a batch: also a batch of one picture counts.
+
+  Attributes:
+    unbiased: whether a batch's variance is the unbiased one, as in torch's running
+      variance and so in the authors' code; False: the biased one.
+  """
+
+  unbiased: bool = True
+  by_batch: ClassVar[bool] = False
+
+  def counted(self, measured: network.Moments, count: int) -> network.Moments:
+    """Return a batch's moments as they count, see `unbiased`."""
+    return network.unbiased(measured, count) if self.unbiased else measured
 
 
 METHOD = BatchStatistics

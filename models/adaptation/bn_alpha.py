@@ -1,8 +1,8 @@
 """Batch normalisation by a blend of the source's and the batch's statistics.
 
 Schneider et al. 2020, section 3: the batch counts n pictures, the source `prior`
-of them. The batch's variance is unbiased, as in bethgelab/robustness and
-mariodoebler/test-time-adaptation.
+of them. The batch's variance is unbiased by default, as in bethgelab/robustness
+and mariodoebler/test-time-adaptation.
 """
 
 import dataclasses
@@ -14,7 +14,7 @@ from robust_tfds import errors
 
 
 @dataclasses.dataclass(frozen=True)
-class Blend(bn.BatchStatistics):
+class Blend(bn.RunningStatistics):
   """Batch norms by `(1 - alpha) * source + alpha * batch`.
 
   Attributes:
@@ -51,7 +51,7 @@ class Blend(bn.BatchStatistics):
     def rule(
       running: network.Moments, measured: network.Moments, count: int
     ) -> tuple[network.Moments, network.Moments]:
-      exact = network.unbiased(measured, count)
+      exact = self.counted(measured, count)
       return network.blend(running, exact, share), running
 
     variables = state["variables"]

@@ -13,7 +13,7 @@ from models.adaptation import base, bn, network
 
 
 @dataclasses.dataclass(frozen=True)
-class CumulativeMean(bn.BatchStatistics):
+class CumulativeMean(bn.RunningStatistics):
   """Batch norms by the plain mean over the stream; the source's do not count."""
 
   def fresh(self, weights: network.Weights) -> base.State:
@@ -33,7 +33,7 @@ class CumulativeMean(bn.BatchStatistics):
     def rule(
       running: network.Moments, measured: network.Moments, count: int
     ) -> tuple[network.Moments, network.Moments]:
-      exact = network.unbiased(measured, count)
+      exact = self.counted(measured, count)
       share = 1 / batches.astype(exact.mean.dtype)
       mean = network.blend(running, exact, share)
       return mean, mean

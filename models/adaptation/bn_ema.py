@@ -12,7 +12,7 @@ from models.adaptation import base, bn, network
 
 
 @dataclasses.dataclass(frozen=True)
-class MovingMean(bn.BatchStatistics):
+class MovingMean(bn.RunningStatistics):
   """Batch norms by running moments that follow the stream.
 
   Attributes:
@@ -25,7 +25,7 @@ class MovingMean(bn.BatchStatistics):
     self, running: network.Moments, measured: network.Moments, count: int
   ) -> tuple[network.Moments, network.Moments]:
     """Return the batch's moments, and the moved ones."""
-    exact = network.unbiased(measured, count)
+    exact = self.counted(measured, count)
     return measured, network.blend(running, exact, self.momentum)
 
   def step(

@@ -81,16 +81,19 @@ class Cotta(base.Learner):
     restored, confidence = _PAPER[base.published(self.model)]
     restored = restored if self.restored is None else self.restored
     threshold = confidence if self.confidence is None else self.confidence
-    seen = jax.nn.softmax(self.logits(state, state["source"], images))
+    dropped = jax.random.split(jax.random.fold_in(key, 0), 3)
+    anchor = self.logits(state, state["source"], images, dropped[0])
+    seen = jax.nn.softmax(anchor)
     sure = seen.max(-1).mean()
     target = jax.lax.cond(
       sure < threshold,
       lambda: self._mean_over_views(state, images, key, draws.get("views")),
-      lambda: self.logits(state, state["teacher"], images),
+      lambda: self.logits(state, state["teacher"], images, dropped[1]),
     )
 
     def loss(weights: network.Weights) -> jax.Array:
-      return self._loss(target, self.logits(state, weights, images)).mean()
+      logits = self.logits(state, weights, images, dropped[2])
+      return self._loss(target, logits).mean()
 
     gradient = jax.grad(loss)(state["weights"])
     changed = self.update(state, gradient)
@@ -135,11 +138,10 @@ class Cotta(base.Learner):
     """Return the teacher's mean logits over views of the batch."""
 
     def add(i: jax.Array, total: jax.Array) -> jax.Array:
-      if pixels is None:
-        seen = views.view(images, jax.random.fold_in(key, 2 + i))
-      else:
-        seen = pixels[i]
-      return total + self.logits(state, state["teacher"], seen)
+      drawn = jax.random.fold_in(key, 2 + i)
+      seen = views.view(images, drawn) if pixels is None else pixels[i]
+      dropped = jax.random.fold_in(drawn, 0)
+      return total + self.logits(state, state["teacher"], seen, dropped)
 
     count = self.num_views if pixels is None else len(pixels)
     first = add(jnp.int32(0), jnp.zeros(()))

@@ -6,6 +6,7 @@ own labels.
 """
 
 import dataclasses
+import functools
 from typing import Any, ClassVar
 
 import jax
@@ -31,18 +32,21 @@ class Eata(eta.Eta):
 
   def prepare(self, state: base.State, clean: Any) -> base.State:
     """Return the Fisher information of the adapted weights, `fisher`."""
-    compute = jax.jit(lambda images: self._squares(state, images))
+    compute = jax.jit(functools.partial(self._squares, state))
     groups = list(base.batches(clean, self.clean_batch))
-    squares = [compute(images) for images in groups]
+    keys = jax.random.split(jax.random.key(0), len(groups))
+    squares = [compute(*each) for each in zip(groups, keys, strict=True)]
     return {
       "fisher": jax.tree.map(lambda *rows: sum(rows) / len(rows), *squares)
     }
 
-  def _squares(self, state: base.State, images: jax.Array) -> network.Weights:
+  def _squares(
+    self, state: base.State, images: jax.Array, key: jax.Array
+  ) -> network.Weights:
     """Return squared gradients of one clean batch."""
 
     def loss(weights: network.Weights) -> jax.Array:
-      logs = jax.nn.log_softmax(self.logits(state, weights, images))
+      logs = jax.nn.log_softmax(self.logits(state, weights, images, key))
       return -logs.max(-1).mean()
 
     gradient = jax.grad(loss)(state["weights"])

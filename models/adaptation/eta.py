@@ -62,13 +62,13 @@ class Eta(base.Learner):
     draws: base.Draws | None = None,
   ) -> tuple[jax.Array, base.State]:
     """Answer a batch and adapt, see the base class."""
-    del key, draws
+    del draws
     e_margin, d_margin = self.margins()
     before = state["probabilities"]
     unset = jnp.isnan(before).any()
 
     def loss(weights: network.Weights) -> tuple[jax.Array, tuple]:
-      logits = self.logits(state, weights, images)
+      logits = self.logits(state, weights, images, key)
       entropies = base.entropy(logits)
       stopped = jax.lax.stop_gradient(logits)
       reliable = jax.lax.stop_gradient(entropies) < e_margin

@@ -9,6 +9,7 @@ from flax import nnx
 
 from models import layers
 from models import variables as variables_lib
+from models.layers import train_mode
 from models.model import Model
 from robust_tfds import errors
 
@@ -123,7 +124,11 @@ def _text(path: variables_lib.Path) -> str:
 
 
 def forward(
-  model: Model, variables: Any, images: jax.Array, rule: Rule = batch
+  model: Model,
+  variables: Any,
+  images: jax.Array,
+  rule: Rule = batch,
+  key: jax.Array | None = None,
 ) -> tuple[jax.Array, Weights]:
   """Compute logits under a rule for batch norms.
 
@@ -132,11 +137,14 @@ def forward(
     variables: its variables.
     images: uint8 `[B, H, W, 3]`, as the model takes them.
     rule: what each batch norm normalises by; other norms are as ever.
+    key: of dropout and stochastic depth; None: there is none, as in evaluation.
 
   Returns:
     Logits `[B, classes]`, and the running moments after the batch by path.
   """
   network = model.merge(variables)
+  if key is not None:
+    train_mode.enter(network, key, frozen_norms=True)
   moved: Weights = {}
   for path, layer in list(nnx.iter_modules(network)):
     if isinstance(layer, BATCH_NORMS):

@@ -16,6 +16,7 @@ from models.adaptation import base, network
 
 _KEPT = 0.9  # of the moving loss
 _TINY = 1e-12
+_FORGOTTEN = ("weights", "optimizer", "loss")
 # The last stage, the last three blocks and the last norm are left as they are.
 _FROZEN = re.compile(
   r"layer4/|blocks/(9|10|11)/|encoder_layer_(9|10|11)/|norm/[a-z]+$|encoder/ln/"
@@ -31,11 +32,14 @@ class Sar(base.Learner):
     rho: how far weights climb before the gradient is taken.
     recovery: the moving loss in nats below which the weights are the source's
       again.
+    full_recovery: whether a recovery forgets the momentum and the moving loss
+      too, as a new object; False: the authors' code.
   """
 
   e_margin: float | None = None
   rho: float = 0.05
   recovery: float = 0.2
+  full_recovery: bool = False
   renewed: ClassVar[bool] = True
   CIFAR: ClassVar[base.Optimizer] = base.SGD
 
@@ -65,26 +69,27 @@ class Sar(base.Learner):
     draws: base.Draws | None = None,
   ) -> tuple[jax.Array, base.State]:
     """Answer a batch and adapt, see the base class."""
-    del key, draws
+    del draws
     margin = self.e_margin
     if margin is None:
       margin = base.entropy_margin(self.model)
 
     def loss(
-      weights: network.Weights, candidates: jax.Array
+      weights: network.Weights, candidates: jax.Array, key: jax.Array
     ) -> tuple[jax.Array, tuple[jax.Array, jax.Array]]:
-      logits = self.logits(state, weights, images)
+      logits = self.logits(state, weights, images, key)
       entropies = base.entropy(logits)
       kept = candidates & (jax.lax.stop_gradient(entropies) < margin)
       return base.mean_where(entropies, kept), (logits, kept)
 
     gradient = jax.value_and_grad(loss, has_aux=True)
     every = jnp.ones(len(images), bool)
-    (_, (logits, reliable)), first = gradient(state["weights"], every)
+    keys = jax.random.split(key)
+    (_, (logits, reliable)), first = gradient(state["weights"], every, keys[0])
     norm = jnp.sqrt(sum((g * g).sum() for g in first.values()))
     climb = self.rho / (norm + _TINY)
     higher = jax.tree.map(lambda w, g: w + climb * g, state["weights"], first)
-    (second, (_, kept)), slope = gradient(higher, reliable)
+    (second, (_, kept)), slope = gradient(higher, reliable, keys[1])
     before = state["loss"]
     moved = _KEPT * before + (1 - _KEPT) * second
     moved = jnp.where(jnp.isnan(before), second, moved)
@@ -97,8 +102,15 @@ class Sar(base.Learner):
       "backward": state["backward"] + 2 * reliable.sum(),
     }
     lost = moved < self.recovery
-    weights = base.where(lost, state["source"], state["weights"])
-    return logits, {**state, "weights": weights, "recovered": lost}
+    again = {"weights": state["source"]}
+    if self.full_recovery:
+      again = {k: self.fresh(state["source"])[k] for k in _FORGOTTEN}
+    kept = {k: state[k] for k in again}
+    return logits, {
+      **state,
+      **base.where(lost, again, kept),
+      "recovered": lost,
+    }
 
 
 METHOD = Sar

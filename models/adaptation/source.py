@@ -1,5 +1,7 @@
 """No adaptation: the model as it is, beside which adapted ones stand."""
 
+from typing import ClassVar
+
 import jax
 
 from models.adaptation import base, network
@@ -7,6 +9,8 @@ from models.adaptation import base, network
 
 class Source(base.Method):
   """The model without adaptation."""
+
+  by_batch: ClassVar[bool] = False
 
   def trained_paths(self, variables: object) -> list[str]:
     """Return nothing: no weight moves."""

@@ -40,15 +40,19 @@ class Tent(base.Learner):
     draws: base.Draws | None = None,
   ) -> tuple[jax.Array, base.State]:
     """Answer a batch and adapt, see the base class."""
-    del key, draws
+    del draws
 
-    def loss(weights: network.Weights) -> tuple[jax.Array, jax.Array]:
-      logits = self.logits(state, weights, images)
+    def loss(
+      weights: network.Weights, key: jax.Array
+    ) -> tuple[jax.Array, jax.Array]:
+      logits = self.logits(state, weights, images, key)
       return self.loss(logits), logits
 
     logits = jnp.zeros(())
-    for _ in range(self.steps):
-      gradient, logits = jax.grad(loss, has_aux=True)(state["weights"])
+    gradients = jax.grad(loss, has_aux=True)
+    for i in range(self.steps):
+      drawn = jax.random.fold_in(key, i)
+      gradient, logits = gradients(state["weights"], drawn)
       state = {**state, **self.update(state, gradient)}
     state["backward"] += self.steps * len(images)
     return logits, state

@@ -97,5 +97,9 @@ def enter(
     if isinstance(layer, Dropout):
       word = "/".join(names).encode()
       layer.key = jax.random.fold_in(key, zlib.crc32(word))
+    elif isinstance(layer, nnx.Dropout):
+      word = "/".join(names).encode()
+      layer.deterministic = False
+      layer.rngs = nnx.data(jax.random.fold_in(key, zlib.crc32(word)))
     elif hasattr(layer, "use_running_average"):
       layer.use_running_average = frozen_norms

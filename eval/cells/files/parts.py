@@ -183,6 +183,12 @@ class Parts:
       if name is not None and name.hosts == self._hosts:
         self._held[name] = _about(path)
 
+  def remove_from(self, row: int) -> None:
+    """Remove the parts with rows from this one on."""
+    for name in [name for name in self._held if name.last > row]:
+      disk.remove(self._folder / str(name))
+      del self._held[name]
+
   def remaining(self, rows: int, cells: Sequence[Cell]) -> list[Missing]:
     """Return ranges of this host's rows, and the cells that some host has not
     made.

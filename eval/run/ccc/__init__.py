@@ -2,3 +2,5 @@
 
 Press et al. 2023 ("RDumb"), docs/evidence/specs/ccc.md.
 """
+
+NAMES = ("imagenet_ccc", "signs_ccc")  # of the streams

@@ -11,6 +11,7 @@ import jax
 import numpy as np
 
 from eval.cells.workdir import Workdir
+from eval.run import ccc
 from eval.run import data as data_lib
 from eval.run import keywords as keywords_lib
 from eval.run.model import load
@@ -47,15 +48,14 @@ def _imagenet(manual_dir: str) -> Sequence[pictures.Source]:
   return pictures.sources_from_files(files, "whole")
 
 
+_IMAGENET, _SIGNS = ccc.NAMES
 SETS: Mapping[str, Set] = {
-  "imagenet_ccc": Set(
+  _IMAGENET: Set(
     "imagenet_c",
     224,
     _imagenet,
   ),
-  "signs_ccc": Set(
-    "signs_c", signs.SIDE_PX, lambda folder: signs.sources("test")
-  ),
+  _SIGNS: Set("signs_c", signs.SIDE_PX, lambda folder: signs.sources("test")),
 }
 
 
@@ -119,11 +119,6 @@ class Network:
       # Files have no arrays without dimensions.
       leaves = [arrays[f"{i}"].reshape(x.shape) for i, x in enumerate(first)]
       self._state = jax.tree.unflatten(structure, leaves)
-
-
-def is_stream(dataset: object) -> bool:
-  """Return whether a name is that of a stream."""
-  return isinstance(dataset, str) and dataset in SETS
 
 
 def loaded(

@@ -18,11 +18,13 @@ from eval.cells.files import parts as parts_lib
 from eval.cells.files import predictions
 from eval.cells.workdir import Workdir
 from eval.pipeline import inputs, worker
-from eval.run.execution import one_pass
+from eval.run.execution import checkpoints, one_pass
 from robust_tfds import conditions, datasets, errors, hosts
 
 # What is said of a finished cell, for the line that is printed.
 Finish = Callable[[Cell, predictions.Columns], str]
+# What is read, and where a stopped run goes on.
+_Read = tuple[parts_lib.Parts, inputs.Source, checkpoints.Checkpoints | None]
 
 
 class CellMaker:
@@ -44,7 +46,7 @@ class CellMaker:
     self._expected = collections.Counter()
     self._lines: dict[conditions.Condition, list[str]] = {}
     self._whole: set[Cell] = set()  # all parts of these are there
-    self._read: tuple[parts_lib.Parts, inputs.Source] | None = None
+    self._read: _Read | None = None
 
   def __enter__(self) -> CellMaker:
     """Return this maker."""
@@ -75,13 +77,13 @@ class CellMaker:
       if self._host.index == 0:
         parts.remove()  # of a run that was killed before it did
       return
-    adapts = self._setup.adapts
-    if self._host.index == 0 and any(adapts(cell) for cell in missing):
-      parts.remove()  # a state begins with its stream
+    kept = self._checkpoints(cells, missing)
+    if kept:
+      kept.go_back(parts, missing, source.share)
     lacking = self._lacking(parts, missing, source)
     self.expect(missing)
     rest = dict.fromkeys(missing)
-    self._read = parts, source
+    self._read = parts, source, kept
 
     def finished(cells: Sequence[Cell]) -> None:
       listed = [c for c in rest if c in cells]
@@ -94,7 +96,7 @@ class CellMaker:
     if lacking:
       try:
         made = one_pass.Pass(self._setup, parts, lacking, missing, source)
-        made.run(finished)
+        made.run(finished, kept.take if kept else None)
       except BaseException:
         parts.remove_empty()
         raise
@@ -104,6 +106,8 @@ class CellMaker:
         parts.look()
       finished(list(rest))
       self._assembler.do(parts.remove)
+      if kept:
+        self._assembler.do(kept.remove)
     if self._host.count > 1:
       self._assembler.wait()
       hosts.barrier(self._host, f"assembled {missing[0].place}")
@@ -120,8 +124,19 @@ class CellMaker:
     """Return the part of a missing cell that a stopped run keeps."""
     if cell in self._whole or self._read is None:
       return float(cell in self._whole)
-    parts, source = self._read
-    return parts.rows_of(cell) / source.share
+    parts, source, kept = self._read
+    rows = parts.rows_of(cell)
+    return (min(rows, kept.rows) if kept else rows) / source.share
+
+  def _checkpoints(
+    self, cells: Sequence[Cell], missing: Sequence[Cell]
+  ) -> checkpoints.Checkpoints | None:
+    """Return those of a pass with models that adapt, on its one host."""
+    models = {c.model: self._setup.loaded[c.model].adapting for c in missing}
+    known = {k: model for k, model in models.items() if model}
+    return (
+      checkpoints.Checkpoints(self._workdir, cells, known) if known else None
+    )
 
   def _lacking(
     self, parts: parts_lib.Parts, missing: Sequence[Cell], source: inputs.Source

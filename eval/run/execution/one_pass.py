@@ -91,10 +91,6 @@ class Setup:
   shown_ids: Collection[str] = ()
   note: Callable[[Condition, str, np.ndarray], None] | None = None
 
-  def adapts(self, cell: Cell) -> bool:
-    """Return whether a cell's model adapts."""
-    return self.loaded[cell.model].adapting is not None
-
   @contextlib.contextmanager
   def explained(self, cell: Cell, batch: inputs.Batch) -> Iterator[None]:
     """Explain failures of devices, and all that a user's own model raises."""
@@ -180,12 +176,18 @@ class Pass:
     self._made: tuple[blocks.Range, dict[Cell, set[int]]] = (0, 0), {}
     self._finished: Callable[[Sequence[Cell]], None] | None = None
 
-  def run(self, finished: Callable[[Sequence[Cell]], None]) -> None:
+  def run(
+    self,
+    finished: Callable[[Sequence[Cell]], None],
+    keep: Callable[[int], Callable[[], None]] | None = None,
+  ) -> None:
     """Write the parts that are missing.
 
     Args:
       finished: is told by a thread of cells of which all parts are there, where
         they come one after another: else there is nothing to tell.
+      keep: takes the rows that were shown where a block ends, and returns what is
+        done once their parts are written.
     """
     begin, self._finished = time.perf_counter(), finished
     if self._waves:
@@ -201,7 +203,7 @@ class Pass:
       )
       try:
         with stopping.when_stopped(fetch.keep):
-          self._show_all(steps, fetch, ahead)
+          self._show_all(steps, fetch, ahead, keep)
           fetcher.wait()
           writer.wait()
       except KeyboardInterrupt:
@@ -230,7 +232,11 @@ class Pass:
     )
 
   def _show_all(
-    self, steps: blocks.Blocks, fetch: _Fetch, ahead: worker.Worker
+    self,
+    steps: blocks.Blocks,
+    fetch: _Fetch,
+    ahead: worker.Worker,
+    keep: Callable[[int], Callable[[], None]] | None,
   ) -> None:
     """Show all steps: the first condition at once, the others in waves."""
     first, *others = self._by_condition
@@ -248,6 +254,8 @@ class Pass:
           fetch.later(fetch.end_batch, wave.pop(0).step)
       if step.ends:
         fetch.later(fetch.end_block)
+        if keep and step.block[1] < self._source.share:
+          fetch.later(fetch.after_parts, keep(step.block[1]))
         self._stages.watch()
 
   def _is_full(self, wave: Sequence[_PlacedBatch]) -> bool:
@@ -551,6 +559,10 @@ class _Fetch:
     self._write_soon()
     with self._adding:
       self._examples, self._pending, self._is_counted = {}, None, False
+
+  def after_parts(self, do: Callable[[], None]) -> None:
+    """Do something in the writing thread, once what came back is written."""
+    self._writer.do(do)
 
   def keep(self) -> None:
     """Write what came back, whatever the threads do: the run is stopped."""

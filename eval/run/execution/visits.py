@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-import hashlib
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
@@ -25,12 +24,11 @@ from eval.cells.workdir import Workdir
 from eval.pipeline import adapting, inputs, mixed, streams
 from eval.run.adapt import Adapt
 from eval.run.execution import cells as cells_lib
-from eval.run.execution import one_pass
+from eval.run.execution import checkpoints, one_pass
 from robust_tfds import reading
 from robust_tfds.conditions import Condition
-from robust_tfds.storage import disk, npz
+from robust_tfds.storage import disk
 
-FOLDER = "streams"
 Open = Callable[[Condition], inputs.Source]
 
 
@@ -222,14 +220,12 @@ class Maker:
 
   @property
   def _folder(self) -> epath.Path:
-    return self._workdir.path / FOLDER
+    return self._workdir.path / checkpoints.FOLDER
 
   def _path(self, stream: tuple[str, ...], label: str, number: int) -> Any:
     of_stream = [v for v in self._visits if v.stream == stream]
-    marks = sorted({c.fingerprint for v in of_stream for c in v.cells})
-    digest = hashlib.sha256(" ".join(marks).encode()).hexdigest()[:16]
-    name = f"{digest}-{number:03d}-{stream.index(label)}.npz"
-    return self._folder / name
+    digest = checkpoints.digest([c for v in of_stream for c in v.cells])
+    return self._folder / f"{digest}-{number:03d}-{stream.index(label)}.npz"
 
   def _reached(self, stream: tuple[str, ...], done: set[Cell]) -> int:
     """Return the last visit whose cells and states there are; -1 for none."""
@@ -256,13 +252,12 @@ class Maker:
 
   def _keep(self, visit: Visit) -> None:
     """Write the states after a visit; remove those before it."""
-    with disk.writing(self._folder):
-      disk.make_folder(self._folder)
-      for label in visit.stream:
-        path = self._path(visit.stream, label, visit.number)
-        disk.write_bytes(path, npz.archived(self._adapting(label).save()))
-      for label in visit.stream:
-        disk.remove(self._path(visit.stream, label, visit.number - 1))
+    for label in visit.stream:
+      path = self._path(visit.stream, label, visit.number)
+      states = self._adapting(label).save()
+      checkpoints.write(self._workdir, path.name, states)
+    for label in visit.stream:
+      disk.remove(self._path(visit.stream, label, visit.number - 1))
     self._at[visit.stream] = visit.number
 
 

@@ -17,7 +17,7 @@ from eval.run import data as data_lib
 from eval.run.execution import progress
 from eval.run.plan import Plan
 from models import adaptation
-from models.adapters.onnx_graph import opened as graph
+from models.adaptation import network
 from models.model import Model
 from robust_tfds import datasets, errors, strings
 
@@ -56,11 +56,15 @@ def predictor(
   adapt = plan.models[label].adapt
   if adapt is None:
     return None
+  from models.adapters.onnx_graph import opened as graph
+
   model = plan.model(label)
   if opened := graph.Opened.from_model(model):
     model, variables = opened
   _check(label, adapt, model, kind, clean)
   method = method_of(adapt, model)
+  if adapt.batch_size == 1 and method.by_batch:
+    _check_single(label, adapt, model, variables)
   pictures = None
   if method.needs_clean:
     pictures = _clean_pictures(plan, label, adapt, clean, workdir)
@@ -157,11 +161,19 @@ def _check(
       f"{label}: the pictures of {clean.builder.info.full_name} vary in size, and"
       " a batch that adapts has one. Set --config.data.geometry, e.g. model."
     )
-  if adapt.batch_size == 1 and adapt.method.startswith("bn"):
+
+
+def _check_single(
+  label: str, adapt: adapt_lib.Adapt, model: Model, variables: Any
+) -> None:
+  """Refuse batch norms that one picture would be normalised by."""
+  layers = network.norms(model, variables).values()
+  if any(isinstance(layer, network.BATCH_NORMS) for layer in layers):
     raise errors.UserError(
-      f"{label}: batch_size 1 leaves {adapt.method} the statistics of one picture."
-      " Use a larger adapt.batch_size, or tent or sar on a network with GroupNorm or"
-      " LayerNorm."
+      f"{label}: batch_size 1, and {adapt.method} has batch norms normalise by the"
+      " batch alone, which one picture is too few for. Use a larger"
+      " adapt.batch_size, bn_alpha, bn_ema or bn_cumulative, or a network with"
+      " GroupNorm or LayerNorm."
     )
 
 

@@ -234,20 +234,44 @@ class AdaptTest(parameterized.TestCase):
     options = {"conditions": "brightness,contrast", "severities": 5}
     whole, killed = (self.create_tempdir().full_path for _ in range(2))
     self._evaluate(adapt, workdir=whole, **options)
-    call, count = adapting.AdaptingPredictor.__call__, [0]
-
-    def stopped(*args, **kwargs):
-      count[0] += 1
-      if count[0] > calls:
-        raise KeyboardInterrupt
-      return call(*args, **kwargs)
-
-    with mock.patch.object(adapting.AdaptingPredictor, "__call__", stopped):
-      with self.assertRaises(KeyboardInterrupt):
-        self._evaluate(adapt, workdir=killed, **options)
+    with self.assertRaises(KeyboardInterrupt):
+      self._calls(adapt, calls, workdir=killed, **options)
     self._evaluate(adapt, workdir=killed, **options)
     self.assertEqual(_bytes(whole), _bytes(killed))
     self.assertFalse((pathlib.Path(killed) / "streams").exists())
+
+  def test_a_kill_loses_one_block_of_many(self):
+    options = {"limit": 0, "block_mib": 1, "conditions": "contrast"}
+    # Blocks of 352 and 8 pictures.
+    adapt = {"method": "tent"}
+    whole, killed = (self.create_tempdir().full_path for _ in range(2))
+    calls = self._calls(adapt, workdir=whole, **options)
+    with self.assertRaises(KeyboardInterrupt):
+      self._calls(adapt, calls - 1, workdir=killed, **options)
+    again = self._calls(adapt, workdir=killed, **options)
+    self.assertLess(again, calls / 2)
+    self.assertEqual(_bytes(whole), _bytes(killed))
+
+  def _calls(self, adapt, most=10**9, **options):
+    """Run and return how many batches were shown; stop after `most`."""
+    call, count = adapting.AdaptingPredictor.__call__, [0]
+
+    def counted(*args, **kwargs):
+      if count[0] == most:
+        raise KeyboardInterrupt
+      count[0] += 1
+      return call(*args, **kwargs)
+
+    with mock.patch.object(adapting.AdaptingPredictor, "__call__", counted):
+      self._evaluate(adapt, **options)
+    return count[0]
+
+  @parameterized.parameters(("bn_alpha", nnx.BatchNorm), ("tent", _group_norm))
+  def test_one_picture_at_a_time(self, method, norm):
+    cells = self._run(
+      {"method": method, "batch_size": 1}, model=_model(norm), limit=3
+    )
+    self.assertEqual(sorted(cells["clean"]["position"].tolist()), [0, 1, 2])
 
   def test_blocks_change_nothing(self):
     one, other = (
@@ -289,6 +313,7 @@ class AdaptTest(parameterized.TestCase):
       "of the test pictures",
     ),
     ({"method": "bn", "batch_size": 1}, None, "batch_size 1"),
+    ({"method": "tent", "batch_size": 1}, None, "batch_size 1.*GroupNorm"),
     ({"method": "bn"}, _group_norm, "no batch norms"),
     ({"method": "tent"}, "", "no norm layers"),
     ({"method": "tent"}, _plain, "on the host"),
