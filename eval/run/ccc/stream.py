@@ -175,9 +175,10 @@ def corrupted_once(
   if not severity:
     return images
   keys = jax.numpy.asarray(_keys(seed, dataset, name, severity, ids))
-  return corruptions.corrupt_batch(
+  levels = corruptions.corrupt_batch(
     images, name, severity, edition="ccc", keys=keys
   )
+  return jax.numpy.asarray(levels)
 
 
 @jax.jit
