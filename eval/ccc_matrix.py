@@ -2,14 +2,14 @@
 
   robust-tfds ccc-matrix resnet50 /data/imagenet --checkpoint=resnet50.pth \\
       --out=matrix.npz
-  robust-tfds ccc-matrix my_module:build signs --pictures=48 --step=1 \\
-      --difficulty=hard --out=signs.npz
+  robust-tfds ccc-matrix my_module:build signs --out=signs.npz
 
 NET is a network of the catalogue, with a checkpoint, or a function of yours that
 builds one. DATA is the manual dir with ImageNet's validation images, or `signs`, the
-embedded set. `evaluate(net, "imagenet_ccc", matrix="matrix.npz")` shows a network a
-stream along paths of equal accuracy through the file. A measurement that was stopped
-goes on with the same command.
+embedded set, of which few pictures and cells are measured.
+`evaluate(net, "imagenet_ccc", matrix="matrix.npz")` shows a network a stream along
+paths of equal accuracy through the file. A measurement that was stopped goes on with
+the same command.
 """
 
 from collections.abc import Sequence
@@ -27,9 +27,14 @@ def define_flags() -> None:
   flags.DEFINE_string(
     "checkpoint", None, "Weights of a network of the catalogue."
   )
-  flags.DEFINE_integer("pictures", 256, "So many pictures a cell.", 1)
+  flags.DEFINE_integer(
+    "pictures", None, "So many pictures a cell: 256, of signs 24.", 1
+  )
   flags.DEFINE_float(
-    "step", 0.25, "Between measured severities: .25, .5 or 1; between, a line."
+    "step",
+    None,
+    "Between measured severities: .25, .5, 1, 1.25 or 2.5; between, a line. By"
+    " default .25, of signs 2.5.",
   )
   flags.DEFINE_string(
     "difficulty", "easy", "Whose corruptions: easy (all), medium or hard."
@@ -50,6 +55,7 @@ def main(argv: Sequence[str]) -> None:
   if where := kept_programs.keep():
     print(where)
   _, network, data = argv
+  pictures, step = (24, 2.5) if data == _SIGNS else (256, 0.25)
   calibration.run(
     network,
     "signs_ccc" if data == _SIGNS else "imagenet_ccc",
@@ -57,8 +63,8 @@ def main(argv: Sequence[str]) -> None:
     checkpoint=settings.checkpoint,
     frost_dir=settings.frost_dir,
     difficulty=settings.difficulty,
-    count=settings.pictures,
-    apart=round(4 * settings.step),
+    count=settings.pictures or pictures,
+    apart=round(4 * (settings.step or step)),
     out=settings.out,
   )
   print(f"{settings.out}: all pairs are measured")

@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Sequence
 from typing import Any
 
+import jax
 import numpy as np
 
 from eval.run.ccc import matrix as matrix_lib
@@ -26,13 +27,10 @@ from robust_tfds.building import pictures as building
 from robust_tfds.storage import disk, paths
 
 _SEED = 0
+_NO_CLASS = -1
 _CALIBRATION = "calibration"  # part of every key
-_AT_ONCE = 64
-_STEPS_APART = (
-  1,
-  2,
-  4,
-)  # quarters between measured severities; between, a line
+# Quarters between measured severities; between, a line.
+_STEPS_APART = 1, 2, 4, 5, 10
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,6 +46,13 @@ class Pictures:
   images: np.ndarray
   labels: np.ndarray
   ids: Sequence[str]
+
+  def part(self, start: int, count: int) -> Pictures:
+    """Return `count` pictures from `start`; beyond the last, one without a class."""
+    rows = np.arange(start, start + count)
+    inside = np.minimum(rows, len(self.labels) - 1)
+    labels = np.where(rows == inside, self.labels[inside], _NO_CLASS)
+    return Pictures(self.images[inside], labels, [self.ids[i] for i in inside])
 
 
 def run(
@@ -166,27 +171,36 @@ def _pair(
 ) -> np.ndarray:
   """Return the accuracies of a pair, `[21, 21]`; between measured ones a line."""
   at = list(range(0, matrix_lib.STEPS, apart))
-  measured = [
-    [_cell(network, of, stream.Node(first, i / 4, second, j / 4)) for j in at]
-    for i in at
-  ]
+  right = np.zeros((len(at), len(at)))
+  for start in range(0, len(of.labels), stream.AT_ONCE):
+    part = of.part(start, min(stream.AT_ONCE, len(of.labels)))
+    right += _right(network, part, first, second, at)
+  measured = right / len(of.labels)
   every = np.arange(matrix_lib.STEPS)
   across = [np.interp(every, at, row) for row in measured]
   down = [np.interp(every, at, column) for column in np.transpose(across)]
   return np.transpose(down)
 
 
-def _cell(
-  network: models_lib.Network, of: Pictures, node: stream.Node
-) -> float:
-  right = 0
-  for start in range(0, len(of.labels), _AT_ONCE):
-    part = slice(start, start + _AT_ONCE)
-    shown = stream.corrupted(
-      of.images[part], node, _SEED, _CALIBRATION, of.ids[part]
+def _right(
+  network: models_lib.Network,
+  of: Pictures,
+  first: str,
+  second: str,
+  at: Sequence[int],
+) -> np.ndarray:
+  """Return the right answers in each cell; the first corruption is made once."""
+  out = np.zeros((len(at), len(at)))
+  draws = _SEED, _CALIBRATION, of.ids
+  for i, quarter in enumerate(at):
+    once = stream.corrupted_once(
+      jax.numpy.asarray(of.images), first, quarter / 4, *draws
     )
-    right += int(network.right(shown, of.labels[part], 0).sum())
-  return right / len(of.labels)
+    for j, other in enumerate(at):
+      twice = stream.corrupted_once(once, second, other / 4, *draws)
+      shown = np.asarray(stream.stored(twice))
+      out[i, j] = network.right(shown, of.labels, 0).sum()
+  return out
 
 
 def _begun(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import dataclasses
+import hashlib
 import io
 import itertools
 import os
@@ -13,10 +15,11 @@ from typing import Any
 
 import numpy as np
 
+from eval.cells.files import lock
 from eval.run import adapt as adapt_lib
+from eval.run.ccc import kept, stream
 from eval.run.ccc import matrix as matrix_lib
 from eval.run.ccc import models as models_lib
-from eval.run.ccc import stream
 from eval.run.execution import progress
 from eval.run.model import adapted
 from robust_tfds import errors
@@ -44,6 +47,12 @@ class Result:
   sizes: np.ndarray
   nodes: list[str]
   title: str
+
+  @classmethod
+  def from_shown(cls, shown: kept.Shown, title: str) -> Result:
+    """Return the accuracies of what was shown."""
+    accuracy = {label: np.array(x) for label, x in shown.accuracy.items()}
+    return cls(accuracy, np.array(shown.sizes), shown.nodes, title)
 
   @property
   def summary(self) -> dict[str, float]:
@@ -150,24 +159,31 @@ def evaluate(predict: Any, dataset: str, keywords: Mapping[str, Any]) -> Result:
   models_lib.check_frost(names, keywords)
   sources = of.sources(os.fspath(keywords["manual_dir"] or ""))
   _check_speed(speed, len(sources))
+  workdir = keywords["workdir"]
+  place = paths.parse(workdir, "workdir") if workdir else None
   with tempfile.TemporaryDirectory(prefix="robust_tfds_") as folder:
-    folder = keywords["workdir"] or folder
-    networks = _networks(predict, of, keywords, folder)
+    networks = _networks(predict, of, keywords, workdir or folder)
   seed, limit = keywords["stream_seed"], keywords["limit"] or WHOLE
-  parts = stream.parts(
-    sources,
-    stream.nodes(matrix, difficulty, seed),
-    dataset=dataset,
-    side_px=of.side_px,
-    speed=speed,
-    seed=seed,
-    limit=limit,
-  )
   title = f"{dataset} {difficulty}, speed {speed}, seed {seed}"
-  result = _shown(networks, parts, limit, title)
-  progress.say(str(result))
-  if keywords["workdir"]:
-    result.report(keywords["workdir"])
+  facts = f"{title}, {limit:,} pictures, {_facts(matrix, networks)}"
+  with lock.held(place) if place else contextlib.nullcontext():
+    keeper = kept.Keeper(place, facts, networks)
+    shown = keeper.begin()
+    parts = stream.parts(
+      sources,
+      stream.nodes(matrix, difficulty, seed),
+      dataset=dataset,
+      side_px=of.side_px,
+      speed=speed,
+      seed=seed,
+      limit=limit,
+      start=shown.pictures,
+    )
+    _show(networks, parts, keeper, shown, limit)
+    result = Result.from_shown(shown, title)
+    progress.say(str(result))
+    if place:
+      result.report(place)
   return result
 
 
@@ -208,29 +224,36 @@ def _networks(
   return out
 
 
-def _shown(
+def _facts(
+  matrix: matrix_lib.Matrix, networks: Mapping[str, models_lib.Network]
+) -> str:
+  """Return what a stream's numbers depend on besides its title, in words."""
+  content = hashlib.sha256(repr(matrix.names).encode())
+  content.update(np.ascontiguousarray(matrix.accuracy).tobytes())
+  models = [f"{label} {network.mark}" for label, network in networks.items()]
+  return f"matrix {content.hexdigest()[:12]}, {', '.join(models)}"
+
+
+def _show(
   networks: Mapping[str, models_lib.Network],
   parts: Iterator[stream.Part],
+  keeper: kept.Keeper,
+  shown: kept.Shown,
   limit: int,
-  title: str,
-) -> Result:
+) -> None:
   """Show batches of 64 in the stream's order; none is dropped."""
-  accuracy: dict[str, list[float]] = {label: [] for label in networks}
-  sizes, nodes = [], []
-  for number, (images, labels, node) in enumerate(_batches(parts)):
+  if shown.pictures:
+    progress.say(f"goes on after picture {shown.pictures:,} of {limit:,}")
+  for images, labels, node in _batches(parts):
     for label, network in networks.items():
-      right = network.right(images, labels, number)
-      accuracy[label].append(float(right.mean()))
-    sizes.append(len(labels))
-    nodes.append(node)
-    if not (number + 1) % 1000:
-      progress.say(f"{sum(sizes):,} of {limit:,} pictures, now {node}")
-  return Result(
-    {label: np.array(values) for label, values in accuracy.items()},
-    np.array(sizes),
-    nodes,
-    title,
-  )
+      right = network.right(images, labels, len(shown.sizes))
+      shown.accuracy[label].append(float(right.mean()))
+    shown.sizes.append(len(labels))
+    shown.nodes.append(node)
+    keeper.keep(shown)
+    if not len(shown.sizes) % 1000:
+      progress.say(f"{shown.pictures:,} of {limit:,} pictures, now {node}")
+  keeper.keep(shown, whole=True)
 
 
 def _batches(

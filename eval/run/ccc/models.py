@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -14,6 +15,7 @@ from eval.run import ccc
 from eval.run import data as data_lib
 from eval.run import keywords as keywords_lib
 from eval.run.model import load
+from models import weights_file
 from models.adaptation.base import Method
 from models.model import Model
 from robust_tfds import hosts, missing
@@ -65,6 +67,7 @@ class Network:
   ):
     """Begin with the source's weights; without a method they stay."""
     self._variables, self._state = variables, None
+    self._method = method
     self._answer: Callable[..., Any] = model.apply
     if method:
       self._state = method.init(variables)
@@ -88,6 +91,34 @@ class Network:
       key = jax.random.key(number)
       logits, self._state = self._answer(self._state, images, key)
     return np.asarray(logits).argmax(-1) == labels
+
+  @property
+  def mark(self) -> str:
+    """A hash of its weights and of its method's settings: 12 digits."""
+    settings = (
+      {
+        f.name: getattr(self._method, f.name)
+        for f in dataclasses.fields(self._method)
+        if f.name != "model"
+      }
+      if self._method
+      else {}
+    )
+    text = f"{weights_file.sha256(self._variables)} {sorted(settings.items())}"
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+  def state(self) -> dict[str, np.ndarray]:
+    """Return what it has adapted to, as arrays; empty without a method."""
+    leaves = jax.device_get(jax.tree.leaves(self._state))
+    return {f"{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
+
+  def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
+    """Go on with arrays of `state`; without any, begin with the source."""
+    first, structure = jax.tree.flatten(self._state)
+    if arrays:
+      # Files have no arrays without dimensions.
+      leaves = [arrays[f"{i}"].reshape(x.shape) for i, x in enumerate(first)]
+      self._state = jax.tree.unflatten(structure, leaves)
 
 
 def loaded(

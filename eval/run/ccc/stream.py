@@ -16,7 +16,6 @@ import dataclasses
 import functools
 import random
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import jax
 import numpy as np
@@ -28,7 +27,7 @@ from robust_tfds.building import pictures
 from robust_tfds.corruptions import seeding
 from robust_tfds.corruptions.ops import jpeg
 
-_AT_ONCE = 64  # pictures that are corrupted together
+AT_ONCE = 64  # pictures that are corrupted together
 _QUALITY = 85
 _CROP, _ORDER = "crop", 0x434343  # whose draws these are
 _FLIP = 1  # number of the word after the crop's own stream
@@ -108,8 +107,9 @@ def parts(
   speed: int,
   seed: int,
   limit: int,
+  start: int = 0,
 ) -> Iterator[Part]:
-  """Yield the stream's pictures until there are `limit`.
+  """Yield the stream's pictures from `start` until there are `limit`.
 
   Args:
     sources: all pictures of the set.
@@ -119,14 +119,15 @@ def parts(
     speed: pictures of a node, at most as many as the set has.
     seed: the stream's.
     limit: pictures of the stream.
+    start: pictures at its beginning that are left out.
   """
   shown = 0
   with concurrent.futures.ThreadPoolExecutor() as pool:
     for number, node in enumerate(steps):
       order = np.random.default_rng([_ORDER, seed, number])
       chosen = order.permutation(len(sources))[: min(speed, limit - shown)]
-      for start in range(0, len(chosen), _AT_ONCE):
-        of_part = [sources[i] for i in chosen[start : start + _AT_ONCE]]
+      for at in range(max(0, start - shown), len(chosen), AT_ONCE):
+        of_part = [sources[i] for i in chosen[at : at + AT_ONCE]]
         ids = [f"{number}/{s.example_id}" for s in of_part]
         keys = _keys(seed, dataset, _CROP, 0, ids)
         read = functools.partial(_cropped, side=side_px)
@@ -150,24 +151,39 @@ def corrupted(
     dataset: part of every key.
     ids: of the pictures in this node.
   """
-  spare = _AT_ONCE - len(images)  # one shape is one program
+  spare = AT_ONCE - len(images)  # one shape is one program
   batch = np.concatenate([images, np.repeat(images[:1], spare, 0)])
   padded = [*ids, *[ids[0]] * spare]
-  levels: Any = jax.numpy.asarray(batch)
+  levels = jax.numpy.asarray(batch)
   for name, severity in (
     (node.first, node.first_severity),
     (node.second, node.second_severity),
   ):
-    if severity:
-      keys = _keys(seed, dataset, name, severity, padded)
-      levels = corruptions.corrupt_batch(
-        levels, name, severity, edition="ccc", keys=jax.numpy.asarray(keys)
-      )
-  return np.asarray(_stored(levels))[: len(images)]
+    levels = corrupted_once(levels, name, severity, seed, dataset, padded)
+  return np.asarray(stored(levels))[: len(images)]
 
 
-@functools.partial(jax.jit)
-def _stored(images: jax.Array) -> jax.Array:
+def corrupted_once(
+  images: jax.Array,
+  name: str,
+  severity: float,
+  seed: int,
+  dataset: str,
+  ids: Sequence[str],
+) -> jax.Array:
+  """Return uint8 `[N, S, S, 3]` under one corruption; at severity 0 as they are."""
+  if not severity:
+    return images
+  keys = jax.numpy.asarray(_keys(seed, dataset, name, severity, ids))
+  levels = corruptions.corrupt_batch(
+    images, name, severity, edition="ccc", keys=keys
+  )
+  return jax.numpy.asarray(levels)
+
+
+@jax.jit
+def stored(images: jax.Array) -> jax.Array:
+  """Return uint8 `[N, S, S, 3]` through JPEG of a stream's quality."""
   return jpeg.roundtrip_batch(images, _QUALITY)
 
 

@@ -2,6 +2,7 @@
 
 import itertools
 import pathlib
+from unittest import mock
 
 import jax
 import numpy as np
@@ -10,8 +11,9 @@ from absl.testing import absltest, parameterized
 
 import models
 from eval import evaluate
-from eval.run.ccc import calibration, evaluation, stream
+from eval.run.ccc import calibration, evaluation, kept, stream
 from eval.run.ccc import matrix as matrix_lib
+from eval.run.ccc import models as models_lib
 from robust_tfds import errors
 from robust_tfds.datasets.signs import signs_dataset_builder as signs
 
@@ -79,6 +81,22 @@ class MatrixTest(parameterized.TestCase):
     np.testing.assert_array_equal(
       matrix.of_pair("shot_noise", "contrast"), _falling()[1, 3]
     )
+
+  def test_severities_of_elastic_transform_are_uneven(self):
+    """Its pixels move by less from severity 3 on, so a measured matrix rises."""
+    names = matrix_lib.DIFFICULTIES["medium"][1]
+    for name, refused in (("elastic_transform", False), ("fog", True)):
+      accuracy = _falling(names) / 2
+      accuracy[:, names.index(name), :, 12:] += 0.4
+      accuracy[:, names.index(name), :, 20:] = 0
+      file = {"names": names, "accuracy": accuracy, "difficulty": "medium"}
+      if refused:
+        with self.assertRaisesRegex(
+          errors.UserError, "severity 2.75 and 3 of fog"
+        ):
+          self._read(**file)
+      else:
+        self._read(**file)
 
   @parameterized.parameters(
     ({"names": _HARD[:3], "accuracy": _falling()[:3, :3]}, "once, got"),
@@ -171,6 +189,50 @@ class DoorTest(parameterized.TestCase):
       options = {"difficulty": "hard", **options, "matrix": file}
     with self.assertRaisesRegex(errors.UserError, message):
       evaluate(lambda images: np.zeros((len(images), 12)), dataset, **options)
+
+
+class ResumeTest(absltest.TestCase):
+  @pytest.mark.slow
+  def test_stopped_in_the_middle(self):
+    """The table of a stream that was stopped after any batch is the whole one's."""
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    model = models.get("signs_bn")
+    options = {
+      "variables": model.init(jax.random.key(0)),
+      "matrix": _file(folder),
+      "difficulty": "hard",
+      "speed": 50,
+      "limit": 200,
+      "adapt": "tent",
+    }
+
+    def run(name, **changed):
+      out = folder / name
+      evaluate(model, "signs_ccc", workdir=out, **{**options, **changed})
+      return (out / "stream.csv").read_bytes()
+
+    whole = run("whole")
+    right, shown = models_lib.Network.right, []
+
+    def stopped(network, *args):
+      shown.append(args)
+      if len(shown) == 6:  # of the third batch the second network
+        raise KeyboardInterrupt
+      return right(network, *args)
+
+    with (
+      mock.patch.object(kept, "_SECONDS", 0),
+      mock.patch.object(models_lib.Network, "right", stopped),
+    ):
+      with self.assertRaises(KeyboardInterrupt):
+        run("stopped")
+      self.assertEqual(run("stopped"), whole)
+      self.assertLen(shown, 6 + 2 * 2)
+      self.assertEqual(run("stopped"), whole)  # nothing is shown again
+      self.assertLen(shown, 6 + 2 * 2)
+    for changed in ({"speed": 49}, {"limit": 150}, {"adapt": "bn"}):
+      with self.assertRaisesRegex(errors.UserError, "it holds the stream"):
+        run("stopped", **changed)
 
 
 class SignsTest(absltest.TestCase):
