@@ -183,7 +183,7 @@ def _flags() -> Iterator[Case]:
         ("columns", "top1=first", _FILE, "first"),
         ("columns", "top9=top1", "top9"),
         ("columns", "top1=", "top1="),
-        ("columns", "label=top1", "'top1' would"),
+        ("columns", "label=top1", "'top1' is given"),
         ("separator", "tab", _FILE, "corruption"),
         ("classes", _NAMES, _FILE, "x2", "--classes"),
         ("classes", "no.txt", "no.txt"),
