@@ -7,6 +7,7 @@ is the path below `images/`, with slashes and in Unicode's NFC. Pictures are
 corrupted whole; masks stay as they are.
 """
 
+import functools
 import os
 from collections.abc import Sequence
 from typing import Any, ClassVar
@@ -21,6 +22,7 @@ from robust_tfds.storage import paths
 from robust_tfds.user_data import coco, folder, labelled
 
 _IMAGES, _MASKS = "images", "masks"
+_UNCOUNTED = "pictures of which no pixel counts"
 _LISTED = 5  # pictures without a mask in a refusal
 
 
@@ -86,7 +88,18 @@ class Masks(own_set.OwnSet):
   def file_notes(self, file: source.File) -> Sequence[str]:
     """Return a note if no pixel of a picture counts; decodes its mask."""
     ignored = (self._masks[file.name].labels() == mask_labels.IGNORE).all()
-    return ["pictures of which no pixel counts"] * bool(ignored)
+    return [_UNCOUNTED] * bool(ignored)
+
+  @functools.cached_property
+  def content(self) -> str:
+    """Return what `OwnSet.content` is; refuse masks of which no pixel counts."""
+    content = super().content
+    if own_set.counted({_UNCOUNTED: len(self.files())})[0] in self.notes:
+      raise errors.UserError(
+        f"{self.where}: every pixel of every mask has the id {self.ignore}, which"
+        " does not count. Expected ids of classes: check the masks and ignore=."
+      )
+    return content
 
   def described(self) -> Sequence[str]:
     """Return the classes, the ignored id, and each mask's content."""

@@ -145,6 +145,12 @@ class MasksTest(in_folder.TestCase, parameterized.TestCase):
     ids = np.full(made.MASKED["c"], 255, np.uint8)
     tiny_files.put(self.root / "mine/masks", {"c.png": tiny_files.encoded(ids)})
     self.assertIn("pictures of which no pixel counts: 1", self._own().words)
+    for name, shape in made.MASKED.items():
+      ids = np.full(shape, 255, np.uint8)
+      path = f"mine/masks/{name}.png"
+      tiny_files.put(self.root, {path: tiny_files.encoded(ids)})
+    with self.assertRaisesRegex(errors.UserError, "every pixel .* the id 255"):
+      self._own().words
 
   @parameterized.parameters(
     ("size", "a.png is 61 x 40 px, its mask .*a.png is 60 x 40 px"),
