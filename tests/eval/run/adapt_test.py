@@ -240,6 +240,7 @@ class AdaptTest(parameterized.TestCase):
     self.assertEqual(_bytes(whole), _bytes(killed))
     self.assertFalse((pathlib.Path(killed) / "streams").exists())
 
+  @pytest.mark.slow
   def test_a_kill_loses_one_block_of_many(self):
     options = {"limit": 0, "block_mib": 1, "conditions": "contrast"}
     # Blocks of 352 and 8 pictures.
