@@ -75,7 +75,7 @@ def groups(name: str) -> Mapping[str, tuple[int, ...]]:
   """Return class -> its outputs among ImageNet's 1,000, by the authors' mapping.
 
   >>> groups("laion_c")["cat"], len(groups("imagenet_d"))
-  ((281, 282, 283, 284, 285, 287), 113)
+  ((281, 282, 283, 284, 285, 286), 113)
   """
   path = pathlib.Path(__file__).with_name("natural_groups.tsv")
   lines = (line.split("\t") for line in path.read_text("utf-8").splitlines())

@@ -87,7 +87,7 @@ class PageTest(parameterized.TestCase):
     self.assertLen(set(places), len(places))
 
   def test_commands_are_of_known_kinds(self):
-    kinds = ("run", "figures", "score", "card", "corrupt")
+    kinds = ("run", "suite", "figures", "score", "card", "corrupt")
     starts = (*(f"robust-tfds {kind} " for kind in kinds), "python -m tools.")
     for command in _COMMANDS:
       self.assertStartsWith(command, starts)

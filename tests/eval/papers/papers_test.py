@@ -201,7 +201,7 @@ class DetectionTest(absltest.TestCase):
 
 class SourcesTest(absltest.TestCase):
   def test_every_paper_has_one(self):
-    self.assertLen(papers.names(), 9)
+    self.assertLen(papers.names(), 10)
     for name in papers.names():
       self.assertRegex(papers.source(name), r"et al\.|&")
 

@@ -216,7 +216,7 @@ class EvaluationTest(parameterized.TestCase):
     )
 
   @parameterized.parameters(
-    ({"dataset": "imagenet_d"}, "Unknown benchmark 'imagenet_d'"),
+    ({"dataset": "imagenet_z"}, "Unknown benchmark 'imagenet_z'"),
     ({"conditions": "fogg"}, "Did you mean 'fog'"),
     ({"severities": 6}, "Severity must be 1-5"),
     ({"severities": "3"}, "severities"),
