@@ -150,7 +150,7 @@ class MasksTest(in_folder.TestCase, parameterized.TestCase):
       path = f"mine/masks/{name}.png"
       tiny_files.put(self.root, {path: tiny_files.encoded(ids)})
     with self.assertRaisesRegex(errors.UserError, "every pixel .* the id 255"):
-      self._own().words
+      _ = self._own().words
 
   @parameterized.parameters(
     ("size", "a.png is 61 x 40 px, its mask .*a.png is 60 x 40 px"),
