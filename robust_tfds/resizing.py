@@ -8,8 +8,8 @@ made the authors' files and every printed accuracy. Pillow 12.2 goes down first 
 pictures 100 times as high as wide, 13 wherever that is less work, and so rounds
 otherwise: no Pillow resizes what is measured here.
 
-`resized` takes the sums on the host, as products of float32 matrices that are
-checked, `corruptions/ops/resampling.py` on devices.
+`resized` takes the sums on the host, as products with sparse matrices of whole
+numbers, `corruptions/ops/resampling.py` on devices.
 """
 
 from __future__ import annotations
@@ -17,8 +17,7 @@ from __future__ import annotations
 import functools
 import math
 import threading
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -27,12 +26,11 @@ if TYPE_CHECKING:
 
 BITS = 22  # of a weight: Resample.c, PRECISION_BITS
 _CUBIC = -0.5  # Resample.c, bicubic_filter's a
-_CHANNELS = 3  # that one product makes: its matrix is mostly zeros
-_VALUES = 12  # of a pass that are made by one product
-# Multiplications of one product, at most: of more, OpenBLAS starts threads of its
-# own (interface/gemm.c, SMP_THRESHOLD_MIN * GEMM_MULTITHREAD_THRESHOLD).
-_AT_ONCE = 1 << 18
-_ERROR = 2.0**-24 * 255 * 1.5  # of a sum, for each tap; weights sum up to < 1.5
+_HALF = 1 << (BITS - 1)
+_AT_ONCE = (
+  1 << 17
+)  # levels that are summed at once: they stay in a core's cache
+_HELD = 1 << 22  # values of an array whose memory a thread keeps
 _held = threading.local()
 
 
@@ -119,121 +117,107 @@ def resized(pixels: np.ndarray, down: Taps, across: Taps) -> np.ndarray:
 
   Returns:
     uint8 `[h, w]` or `[h, w, C]`.
+
+  Raises:
+    ValueError: the taps are those of a larger picture.
   """
   height, width, *channels = pixels.shape
-  if channels and channels[0] > _CHANNELS:  # frames of a clip, side by side
-    parts = range(0, channels[0], _CHANNELS)
-    each = [pixels[..., i : i + _CHANNELS] for i in parts]
-    return np.concatenate([resized(x, down, across) for x in each], axis=-1)
-  first = np.asarray(down.first)[np.asarray(down.weights).any(axis=-1)]
-  top = first.min(initial=height)
-  bottom = min(first.max(initial=0) + down.weights.shape[-1], height)
-  levels = pixels[top:bottom].reshape(max(bottom - top, 0), -1)
-  seen = _pass(levels, across, levels.shape[1] // width)
-  small = _pass(seen.T, down.after(-top), 1).T
-  return np.ascontiguousarray(small).reshape(len(small), -1, *channels)
+  rows, columns = _matrix(down), _matrix(across)
+  if rows.seen.stop > height or columns.seen.stop > width:
+    raise ValueError(f"taps of a larger picture than {width} x {height} px")
+  seen = pixels.reshape(height, width, -1)[rows.seen, columns.seen]
+  count, depth = len(seen), seen.shape[-1]
+  narrow = _space("narrow", (count, columns.count * depth))
+  at_once = max(_AT_ONCE // max(seen[:1].size, 1), 1)
+  for top in range(0, count, at_once):
+    part = seen[top : top + at_once].transpose(1, 2, 0)
+    levels = _space("levels", part.shape)
+    levels[...] = part
+    sums = _sums(columns, levels.reshape(len(part), part[:1].size))
+    narrow[top : top + at_once] = sums.reshape(narrow.shape[1], -1).T
+  small = _sums(rows, narrow).astype(np.uint8)
+  return small.reshape(rows.count, columns.count, *channels)
 
 
-def _pass(levels: np.ndarray, taps: Taps, channels: int) -> np.ndarray:
-  """Take one pass along the second axis: uint8 `[N, L * C]` to `[N, out * C]`.
+class _Matrix(NamedTuple):
+  """The taps of a pass as a sparse matrix, in rows (CSR).
 
-  The sums are products of small float32 matrices. Their weights and levels are
-  exact; where a sum is nearer to a half than float32 may err (K roundings of at
-  most 255 times the weights' sum), it is taken in whole numbers.
+  Attributes:
+    seen: the places that something is made of.
+    count: of values that are made.
+    ends: int32 `[count + 1]`, where each value's weights begin and end.
+    places: int32, of each weight, within `seen`.
+    weights: int32.
+    beyond: whether a sum can be below 0 or above 255.
   """
-  starts, blocks = _blocks(
-    np.asarray(taps.first).tobytes(),
-    np.asarray(taps.weights).tobytes(),
-    taps.weights.shape[-1],
-    channels,
-  )
-  at_once = max(_AT_ONCE // blocks[0].size, 1)
-  sure = np.float32(0.5 - taps.weights.shape[-1] * _ERROR)
-  out = np.empty_like(levels, shape=(len(levels), len(taps.first) * channels))
-  for row in range(0, len(levels), at_once):
-    part = levels[row : row + at_once]
-    sums = _sums(part, out.shape[1], starts, blocks)
-    near = np.rint(sums, out=_space("near", sums.shape, part))
-    sums -= near
-    unsure = np.flatnonzero(np.abs(sums, out=sums).ravel("K") > sure)
-    at = np.unravel_index(unsure, sums.shape, _order(part))
-    near[at] = _exact(part, taps, channels, *at)
-    out[row : row + at_once] = np.clip(near, 0, 255, out=near)
-  return out
+
+  seen: slice
+  count: int
+  ends: np.ndarray
+  places: np.ndarray
+  weights: np.ndarray
+  beyond: bool
 
 
-def _sums(
-  levels: np.ndarray, count: int, starts: Sequence[int], blocks: np.ndarray
-) -> np.ndarray:
-  """Multiply `levels`' columns with the blocks: float32 `[N, count]`."""
-  known = _space("known", levels.shape, levels)
-  known[...] = levels
-  out = _space("sums", (len(levels), count), levels)
-  size, wide = blocks.shape[1:]
-  for i, start in enumerate(starts):
-    from_ = known[:, start : start + size]
-    into = out[:, i * wide : (i + 1) * wide]
-    np.matmul(from_, blocks[i, : from_.shape[1], : into.shape[1]], out=into)
-  return out
+def _matrix(taps: Taps) -> _Matrix:
+  """Return the matrix of taps; that of usual sizes is kept."""
+  first, weights = np.asarray(taps.first), np.asarray(taps.weights)
+  return _made_matrix(first.tobytes(), weights.tobytes(), weights.shape[-1])
 
 
-def _space(name: str, shape: tuple[int, ...], like: np.ndarray) -> np.ndarray:
-  """Return an array of this thread, float32, for its next use alone.
-
-  Memory that is given back and taken again costs more than the sums.
-  """
-  held, size = vars(_held), math.prod(shape)
-  if name not in held or len(held[name]) < size:
-    held[name] = np.empty(size, np.float32)
-  return held[name][:size].reshape(shape, order=_order(like))
-
-
-def _order(levels: np.ndarray) -> Literal["C", "F"]:
-  """Return how rows and columns lie in memory."""
-  return "C" if levels.strides[1] == 1 else "F"
-
-
-@functools.lru_cache(maxsize=32)
-def _blocks(
-  first: bytes, weights: bytes, most: int, channels: int
-) -> tuple[list[int], np.ndarray]:
-  """Return the weights of 12 values at a time as matrices, float32.
-
-  Returns:
-    Where each block's neighbours begin, and `[blocks, neighbours * C, 12 * C]`.
-  """
+@functools.lru_cache(maxsize=64)
+def _made_matrix(first: bytes, weights: bytes, most: int) -> _Matrix:
   by_value = np.frombuffer(weights, np.int32).reshape(-1, most)
   value, tap = np.nonzero(by_value)
-  begin = np.frombuffer(first, np.int32)[value]
-  block, of_block = np.divmod(value, _VALUES)
-  starts = np.zeros(-(-len(by_value) // _VALUES), np.int64)
-  starts[block[::-1]] = begin[::-1]  # the first of each is written last
-  place = begin + tap - starts[block]
-  size = place.max(initial=0) + 1
-  shape = (len(starts), size, channels, _VALUES, channels)
-  out = np.zeros(shape, np.float32)
-  exact = by_value[value, tap] * np.float32(2.0**-BITS)
-  for channel in range(channels):
-    out[block, place, channel, of_block, channel] = exact
-  matrices = out.reshape(len(starts), size * channels, -1)
-  return (starts * channels).tolist(), matrices
+  places = np.frombuffer(first, np.int32)[value] + tap.astype(np.int32)
+  start, stop = (places.min(), places.max() + 1) if len(places) else (0, 0)
+  ends = np.searchsorted(value, np.arange(len(by_value) + 1)).astype(np.int32)
+  largest = 255 * by_value.sum(axis=1, dtype=np.int64) + _HALF >> BITS
+  return _Matrix(
+    slice(int(start), int(stop)),
+    len(by_value),
+    ends,
+    places - np.int32(start),
+    by_value[value, tap],
+    bool((by_value < 0).any() or (largest > 255).any()),
+  )
 
 
-def _exact(
-  levels: np.ndarray,
-  taps: Taps,
-  channels: int,
-  row: np.ndarray,
-  column: np.ndarray,
-) -> np.ndarray:
-  """Return some values of a pass in whole numbers, not yet held in 0 to 255."""
-  value, channel = np.divmod(column, channels)
-  last = levels.shape[1] // channels - 1
-  sums = np.full(len(row), 1 << (BITS - 1), np.int32)
-  for tap in range(taps.weights.shape[-1]):
-    place = np.minimum(taps.first[value] + tap, last) * channels + channel
-    sums += taps.weights[value, tap] * levels[row, place]
-  return sums >> BITS
+def _sums(matrix: _Matrix, levels: np.ndarray) -> np.ndarray:
+  """Return the values of a pass along the first axis.
+
+  Args:
+    levels: int32 `[places, N]`.
+
+  Returns:
+    int32 `[values, N]`, from 0 to 255, in memory of this thread that its next
+    call takes again.
+  """
+  # The public product takes new memory each time, which costs more than the sums.
+  from scipy.sparse import _sparsetools
+
+  out = _space("sums", (matrix.count, levels.shape[1]))
+  out[...] = _HALF
+  _, count, ends, places, weights, beyond = matrix
+  size = (count, *levels.shape)
+  flat = levels.ravel(), out.ravel()
+  _sparsetools.csr_matvecs(*size, ends, places, weights, *flat)
+  np.right_shift(out, BITS, out=out)
+  return np.clip(out, 0, 255, out=out) if beyond else out
+
+
+def _space(name: str, shape: tuple[int, ...]) -> np.ndarray:
+  """Return an array of this thread, int32, for its next use alone.
+
+  Memory that is given back and taken again costs more than the sums. What is
+  large is given back all the same.
+  """
+  held, size = vars(_held), math.prod(shape)
+  if size > _HELD:
+    return np.empty(shape, np.int32)
+  if name not in held or len(held[name]) < size:
+    held[name] = np.empty(size, np.int32)
+  return held[name][:size].reshape(shape)
 
 
 def _triangle(distance: np.ndarray) -> np.ndarray:

@@ -82,6 +82,11 @@ class ResizedTest(parameterized.TestCase):
       resizing.resized(picture[15:55, 50:80], down, across),
     )
 
+  def test_taps_of_a_larger_picture_are_refused(self):
+    down, across = resizing.taps(60, 40), resizing.taps(91, 50)
+    with self.assertRaisesRegex(ValueError, "larger picture than 90 x 60 px"):
+      resizing.resized(resizing_golden.levels(60, 90), down, across)
+
   def test_as_long_as_before_is_as_before(self):
     picture = resizing_golden.levels(33, 44)
     for bicubic in (False, True):
