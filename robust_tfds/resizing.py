@@ -127,7 +127,7 @@ def resized(pixels: np.ndarray, down: Taps, across: Taps) -> np.ndarray:
     raise ValueError(f"taps of a larger picture than {width} x {height} px")
   seen = pixels.reshape(height, width, -1)[rows.seen, columns.seen]
   count, depth = len(seen), seen.shape[-1]
-  narrow = _space("narrow", (count, columns.count * depth))
+  narrow = _space("narrow", (count, columns.height * depth))
   at_once = max(_AT_ONCE // max(seen[:1].size, 1), 1)
   for top in range(0, count, at_once):
     part = seen[top : top + at_once].transpose(1, 2, 0)
@@ -136,7 +136,7 @@ def resized(pixels: np.ndarray, down: Taps, across: Taps) -> np.ndarray:
     sums = _sums(columns, levels.reshape(len(part), part[:1].size))
     narrow[top : top + at_once] = sums.reshape(narrow.shape[1], -1).T
   small = _sums(rows, narrow).astype(np.uint8)
-  return small.reshape(rows.count, columns.count, *channels)
+  return small.reshape(rows.height, columns.height, *channels)
 
 
 class _Matrix(NamedTuple):
@@ -144,15 +144,15 @@ class _Matrix(NamedTuple):
 
   Attributes:
     seen: the places that something is made of.
-    count: of values that are made.
-    ends: int32 `[count + 1]`, where each value's weights begin and end.
+    height: the number of values that are made.
+    ends: int32 `[height + 1]`, where each value's weights begin and end.
     places: int32, of each weight, within `seen`.
     weights: int32.
     beyond: whether a sum can be below 0 or above 255.
   """
 
   seen: slice
-  count: int
+  height: int
   ends: np.ndarray
   places: np.ndarray
   weights: np.ndarray
@@ -196,10 +196,10 @@ def _sums(matrix: _Matrix, levels: np.ndarray) -> np.ndarray:
   # The public product takes new memory each time, which costs more than the sums.
   from scipy.sparse import _sparsetools
 
-  out = _space("sums", (matrix.count, levels.shape[1]))
+  out = _space("sums", (matrix.height, levels.shape[1]))
   out[...] = _HALF
-  _, count, ends, places, weights, beyond = matrix
-  size = (count, *levels.shape)
+  _, height, ends, places, weights, beyond = matrix
+  size = (height, *levels.shape)
   flat = levels.ravel(), out.ravel()
   _sparsetools.csr_matvecs(*size, ends, places, weights, *flat)
   np.right_shift(out, BITS, out=out)
