@@ -665,13 +665,6 @@ class PredictionsTest(in_folder.TestCase):
     self.assertEqual(written[0], written[1])
     self.assertEqual(written[0], written[2])
 
-  def test_split(self):
-    of_examples, outputs = predictions.split(_predictions_columns(["a"]))
-    self.assertCountEqual(
-      of_examples, ["example_id", "group_id", "frame", "label"]
-    )
-    self.assertCountEqual(outputs, ["top5", "score"])
-
   def test_reads_back_sorted(self):
     self._finish(self.cell, _predictions_columns(["b", "a"]))
     columns, note = predictions.read(self.cell, self.examples)
