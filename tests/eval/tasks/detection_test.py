@@ -3,7 +3,6 @@
 import collections
 import json
 import pathlib
-import types
 
 import jax.numpy as jnp
 import numpy as np
@@ -17,7 +16,6 @@ from eval.metrics import detection as metrics
 from eval.metrics import resampling
 from eval.metrics.detection import coco
 from eval.readers import base as readers_base
-from eval.run import plan as plan_lib
 from eval.tasks import base, detection
 from eval.tasks.detections import masks, result_lists
 from eval.tasks.headlines import headlines, stored_numbers
@@ -53,23 +51,6 @@ class RunTest(absltest.TestCase):
     self.assertIn("(71 of 75)", mpc.note)
     truth = json.loads((self.folder / "truth.json").read_text())
     self.assertLen(truth["images"], 20)
-
-  def test_reports(self):
-    names = {p.name for p in (self.folder / "reports").iterdir()}
-    self.assertContainsSubset(
-      {
-        "summary.txt",
-        "leaderboard.md",
-        "cells.md",
-        "detection_gallery.png",
-        "report.html",
-      },
-      names,
-    )
-
-  def test_another_codec_on_the_fly(self):
-    with self.assertRaisesRegex(ValueError, "cannot be made on the fly"):
-      plan_lib.make(tiny_runs.config("detection", codec="jpeg85"))
 
 
 def _truth():
@@ -281,28 +262,6 @@ class ReduceTest(absltest.TestCase):
     )
     np.testing.assert_allclose(got["scores"], [[0.7, 0.2, 0.0]], rtol=1e-6)
     self.assertEqual(got["classes"].tolist(), [[3, 1, -1]])
-
-  def test_columns(self):
-    batch = types.SimpleNamespace(
-      mask=np.array([True, False]),
-      example_id=["a", ""],
-      group_id=["a", ""],
-      frame=np.zeros(2, np.int32),
-      label=np.array([-1, -1], np.int32),
-      examples=[{"image_id": 4}],
-      size=np.array([[4, 4], [4, 4]]),
-    )
-    outputs = {
-      "boxes": np.zeros((2, 3, 4), np.float32),
-      "scores": np.zeros((2, 3), np.float32),
-      "classes": np.full((2, 3), -1),
-    }
-    got = _TASK.columns(batch, outputs, Condition())
-    self.assertEqual(got["boxes"].shape, (1, 3, 4))
-    facts = _TASK.example_columns(batch)
-    self.assertEqual(facts["image_id"].tolist(), [4])
-    self.assertEqual(facts["example_id"].tolist(), ["a"])
-    self.assertNotIn("label", facts)
 
 
 _KINDS = {"": "detection", "localization/": "localisation_class_agnostic"}

@@ -3,7 +3,6 @@
 import pathlib
 import shutil
 import tempfile
-import types
 
 import jax
 import jax.numpy as jnp
@@ -99,25 +98,6 @@ class DigitsTest(parameterized.TestCase):
       static = self.rows[model, "acc_static_worst"].value
       self.assertGreaterEqual(static, self.rows[model, "acc_pmk"].value - 0.05)
       self.assertLess(static, self.rows[model, "acc_orig"].value)
-
-  def test_reports(self):
-    folder = self.folder / "reports"
-    for name in (
-      "scatter",
-      "k_curve",
-      "offsets",
-      "classes",
-      "gallery",
-      "distances",
-    ):
-      picture = folder / f"natural_{name}.png"
-      self.assertGreater(picture.stat().st_size, 5000)
-    page = (folder / "report.html").read_text()
-    for title in ("Error by offset", "Sets with failing frames"):
-      self.assertIn(title, page)
-    text = (folder / "natural_perturbations.md").read_text()
-    self.assertIn("What the review changed", text)
-    self.assertIn("not corrupted", text)
 
   @pytest.mark.slow
   def test_the_table_is_made_again_from_the_cells(self):
@@ -391,27 +371,6 @@ def _task(dataset="ucf101_p", **setting):
 class ConditionsTest(absltest.TestCase):
   """Video: conditions, views averaged, gamma in the table."""
 
-  def _configs(self, perturbations, severities=(1, 5)):
-    data = {"perturbations": perturbations, "severities": severities}
-    return [c.config for c in _task(data=data).conditions()]
-
-  def test_names(self):
-    self.assertLen(self._configs("all", (1, 2, 3, 4, 5)), 91)
-    self.assertEqual(
-      self._configs("camera,jpeg", 2),
-      [
-        "clean",
-        "jpeg_2",
-        "static_rotation_2",
-        "random_rotation_2",
-        "translation_2",
-      ],
-    )
-    with self.assertRaisesRegex(ValueError, "Did you mean 'jumbling'"):
-      self._configs("jumblin")
-    with self.assertRaisesRegex(ValueError, "must be 1-5"):
-      self._configs("jpeg", (7,))
-
   def test_a_codec_on_the_fly(self):
     with self.assertRaisesRegex(ValueError, "'h264' is for prepared videos"):
       _task(codec="h264")
@@ -567,20 +526,6 @@ class TableTest(in_folder.TestCase):
     for key, of in width.items():
       self.assertGreater(of["together"], 1.8 * of["alone"], key)
 
-  def test_columns_of_natural_shifts(self):
-    batch = types.SimpleNamespace(
-      mask=np.array([True, False]),
-      example_id=["a", ""],
-      group_id=["a", ""],
-      frame=np.zeros(2, np.int32),
-      label=np.array([3, -1], np.int32),
-      examples=[{"shift": b"old_person", "category": b"Age"}],
-    )
-    got = _task().example_columns(batch)
-    self.assertEqual(got["label"].tolist(), [3])
-    self.assertEqual(got["shift"].tolist(), ["old_person"])
-    self.assertEqual(got["category"].tolist(), ["Age"])
-
   @parameterized.parameters(
     (1, ("jpeg_3",), "", "missing: jpeg 3 (1 of 91)"),
     (1, ("jpeg_3",), "jpeg", "missing: jpeg 3 (1 of 6)"),
@@ -624,7 +569,6 @@ class RunTest(absltest.TestCase):
 _COMMON = conditions.SEQUENCES.names("common")
 _TASK = sequences.Sequences(base.Setting("digits_p"))
 _condition = conditions.SEQUENCES.condition
-_ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 def _logits(n=3, frames=16, classes=50, seed=0):
@@ -698,23 +642,6 @@ class SequencesReduceTest(parameterized.TestCase):
     metrics = {r.metric for r in _TASK.cell_rows(cell, got)}
     self.assertEqual(metrics, {"flip_probability", "zipf_distance"})
     self.assertEqual((got["top5"][..., 4] == -1).all(), True)
-
-
-class SequencesConditionsTest(parameterized.TestCase):
-  def _conditions(self, perturbations="all", difficulties=(1,)):
-    data = ml_collections.ConfigDict(
-      {"perturbations": perturbations, "difficulties": difficulties}
-    )
-    task = sequences.Sequences(base.Setting("digits_p", data=data))
-    return [c.config for c in task.conditions()]
-
-  def test_names(self):
-    self.assertLen(self._conditions(), 15)
-    self.assertEqual(
-      self._conditions("translate,shot_noise", (1, 3)),
-      ["clean", "shot_noise", "shot_noise_3", "translate"],
-    )
-    self.assertEqual(self._conditions("none"), ["clean"])
 
 
 class SequencesSummaryTest(absltest.TestCase):
@@ -814,33 +741,3 @@ class SequencesRunTest(parameterized.TestCase):
       stability.flip_probability(cell["top5"][..., 0], False, 2),
       places=15,
     )
-
-  def test_all_reports(self):
-    config = tiny_runs.config(
-      "sequences", perturbations="common", limit=8, difficulties=(1,)
-    )
-    with config.unlocked():
-      config.reports, config.baseline = True, "model:digits_cnn"
-    workdir = pathlib.Path(self.create_tempdir().full_path) / "reports"
-    tiny_runs.copy("sequences", workdir, cells=False, config=False)
-    tiny_runs.start(config, workdir)
-    names = {p.name for p in (workdir / "reports").iterdir()}
-    self.assertContainsSubset(
-      {
-        "summary.txt",
-        "leaderboard.md",
-        "leaderboard.tex",
-        "cells.md",
-        "stability_scatter.png",
-        "strips.png",
-        "report.html",
-      },
-      names,
-    )
-    page = (workdir / "reports" / "report.html").read_text()
-    self.assertRegex(
-      page, r"digits_cnn: [^<]* wrong clean, [^<]* flips under 10"
-    )
-    self.assertIn("<svg", page)  # the scatter
-    self.assertEqual(page.count('class="line"'), 10)  # a perturbation each
-    self.assertIn("mFR", page)

@@ -2,7 +2,6 @@
 
 import dataclasses
 import pathlib
-import types
 
 import ml_collections
 import numpy as np
@@ -19,11 +18,10 @@ from eval.metrics import (
   rates,
   resampling,
 )
-from eval.pipeline import blocks, inputs, predict, show
+from eval.pipeline import inputs
 from eval.tasks import base, classification, subtypes
 from eval.tasks.headlines import headlines as headlines_lib
-from eval.tasks.parts import top_k
-from robust_tfds import conditions, datasets, errors, hosts
+from robust_tfds import conditions, datasets, errors
 from robust_tfds.conditions import Condition
 from tests.eval import same_tables
 
@@ -263,30 +261,6 @@ class TasksTest(parameterized.TestCase):
         tasks.get(name)
 
 
-class BindTest(absltest.TestCase):
-  def test_what_a_config_says(self):
-    config = ml_collections.ConfigDict(
-      {
-        "task": "classification",
-        "seed": 7,
-        "baseline": "alexnet",
-        "data": {"name": "imagenet_c", "codec": "raw", "source": "prepared"},
-      }
-    )
-    task = tasks.bind(config, "imagenet")
-    setting = base.Setting(
-      "imagenet_c", "imagenet", "raw", fly=False, seed=7, baseline="alexnet"
-    )
-    self.assertEqual(task.setting, setting)
-    self.assertEqual(task.setting.data, config.data)
-
-  def test_defaults(self):
-    config = ml_collections.ConfigDict({"data": {"name": "digits_c"}})
-    task = tasks.bind(config)
-    self.assertEqual(task.facts.task, "classification")
-    self.assertEqual(task.setting, base.Setting("digits_c"))
-
-
 _CLEAN = conditions.Condition()
 _FOG = conditions.Condition("fog", 1)
 
@@ -339,34 +313,6 @@ class TaskTest(absltest.TestCase):
     with self.assertRaises(TypeError):
       base.Task(base.Setting("d"))
 
-  def test_defaults(self):
-    task = self.task
-    self.assertIs(task.transform(None), predict.unchanged)
-    source = types.SimpleNamespace(shape=(2, 3, 3), host=hosts.Host())
-    reader = task.reader(source, [_FOG], {})
-    self.assertIsInstance(reader, blocks.PictureReader)
-    self.assertIsInstance(task.show(None, {}), show.PictureShow)
-    self.assertEqual(task.images_per_example(_FOG), 1)
-    self.assertEqual(task.model_classes(10), (10,))
-    self.assertEqual(task.label_feature({"label": "l"}), "l")
-    self.assertIsNone(task.truth(None))
-    ids = np.array(["a", "b"])
-    self.assertIs(task.group_ids({"group_id": ids}), ids)
-    self.assertEqual(task.totals({}), {})
-    self.assertEqual(task.replicates({}, resampling.Draws.from_groups(ids)), {})
-    self.assertEqual(task.headlines({}, {}), [])
-    self.assertEqual(task.over_cells({}), {})
-    self.assertEqual(task.common, conditions.PICTURES.names("common"))
-    self.assertEqual(dict(task.published_networks()), {})
-    self.assertEqual(task.gallery([], {}, []), {})
-    self.assertIsNone(task.sample(np.zeros(1), _FOG, "a"))
-    for method in (
-      lambda: task.pairs({}),
-      lambda: task.overlays("a", {}, {}, 0),
-    ):
-      with self.assertRaisesRegex(NotImplementedError, "mean has no"):
-        method()
-
   def test_facts_of_examples_are_those_of_valid_rows(self):
     batch = inputs.Batch(
       image=np.zeros((3, 1)),
@@ -394,9 +340,6 @@ class TaskTest(absltest.TestCase):
     with self.assertRaisesRegex(errors.UserError, "mean has no baseline"):
       task.check_baseline(["a"])
 
-  def test_settings_of_other_data_are_one(self):
-    self.assertEqual(base.Setting("d", data={"a": 1}), base.Setting("d"))
-
 
 class ScorerTest(absltest.TestCase):
   def test_cells_in_any_order_make_the_same_table(self):
@@ -423,13 +366,6 @@ class ScoreTest(absltest.TestCase):
     self.assertEqual([c.name for c in scored.cells], ["", "fog"])
     pairs = scored.pairs[scored.cells[1]]
     self.assertEqual(pairs.tolist(), [[4, 4], [8, 8]])
-
-  def test_no_pairs_unless_the_task_has_some(self):
-    self.assertEqual(_Mean(base.Setting("d")).score(_cells()).pairs, {})
-
-  def test_nothing(self):
-    scored = _Mean(base.Setting("d")).score([])
-    self.assertEqual((scored.rows, scored.cells), ([], []))
 
 
 _N = 20
@@ -493,10 +429,6 @@ class CellTest(absltest.TestCase):
     cell = Cell("m", "digits_c", conditions.Condition())
     rows = _task().cell_rows(cell, _columns(5, ranks=3))
     self.assertEqual([r.metric for r in same_tables.task_rows(rows)], ["error"])
-
-  def test_reduced_alike_in_every_condition(self):
-    reducers = {_task().reducer(c) for c in _task().conditions()}
-    self.assertEqual(reducers, {top_k.reduce})
 
 
 class SummaryTest(parameterized.TestCase):

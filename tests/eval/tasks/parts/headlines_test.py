@@ -522,10 +522,6 @@ class PrecisionHeadlinesTest(absltest.TestCase):
 class BaselinesTest(parameterized.TestCase):
   """Baselines: which data sets a published one holds for, and what is said."""
 
-  def test_model_label(self):
-    self.assertEqual(baselines.model_label("model:a:b"), "a:b")
-    self.assertEqual(baselines.model_label("alexnet"), "")
-
   @parameterized.parameters(
     ("imagenet_c", True),
     ("imagenet_p", True),
