@@ -452,14 +452,6 @@ class WritingTest(PartsTest):
     with mock.patch.object(parts, "_MOST_BYTES", most):
       self._assert_rows(self._parts(), _CELLS, range(30))
 
-  def test_only_what_is_assembled_is_read(self):
-    self._write((0, 30))
-    of = self._parts()
-    of.look()
-    (cell, columns), *others = of.cells(_CELLS[1:2])
-    self.assertEqual((cell, others), (_CELLS[1], []))
-    self.assertEqual(columns["top5"][:, 0].tolist(), [1] * 30)
-
 
 class BucketTest(PartsTest):
   def setUp(self):

@@ -66,11 +66,6 @@ class DataDirTest(parameterized.TestCase):
 
 
 class OptionsTest(parameterized.TestCase):
-  def test_prepared_sets_have_the_runs_seed(self):
-    plan = _plan(seed=7, source="prepared")
-    self.assertEqual(plan.options("raw"), {"codec": "raw", "seed": 7})
-    self.assertEqual(_plan(seed=7).options("raw"), {"codec": "raw"})
-
   def test_geometry(self):
     with self.assertRaisesRegex(errors.UserError, "models of one geometry"):
       _plan(geometry="model", models=["inceptionv3", "resnet18"])

@@ -17,10 +17,9 @@ from eval.metrics import resampling
 from eval.metrics.detection import coco
 from eval.readers import base as readers_base
 from eval.tasks import base, detection
-from eval.tasks.detections import masks, result_lists
+from eval.tasks.detections import result_lists
 from eval.tasks.headlines import headlines, stored_numbers
 from robust_tfds import conditions, errors
-from robust_tfds.coco import rle
 from robust_tfds.conditions import Condition
 from tests import shared_data
 from tests.eval import tiny_runs
@@ -98,23 +97,6 @@ class ScoreTest(absltest.TestCase):
 
   def test_voc_rules_for_pascal(self):
     self.assertEqual(self._values("pascal_c", _predicted()), {"bbox/AP50": 1.0})
-
-  def test_masks(self):
-    gt = _truth()
-    outputs = {
-      "boxes": np.array([[(5, 5, 25, 25), (0, 0, 0, 0)]], np.float32),
-      "classes": np.array([[1, -1]]),
-      "masks": np.ones((1, 2, 28, 28), np.float32),
-    }
-    (text,) = masks.texts(outputs, [0], np.array([[40, 50]]))
-    whole = rle.decode(rle.Mask(text, (40, 50)))
-    self.assertEqual(whole.sum(), 400)
-    self.assertTrue(whole[5:25, 5:25].all())
-    gt["annotations"][0]["segmentation"] = {"size": [40, 50], "counts": text}
-    cell = Cell("m", "coco_c", Condition())
-    rows = _TASK.cell_rows(cell, _predicted(masks=np.array([text])), gt)
-    values = {r.metric: r.value for r in rows}
-    self.assertAlmostEqual(values["segm/AP"], 1.0)
 
   def test_what_the_gallery_says(self):
     kinds = [o.kind for o in _TASK.overlays("a.png", _predicted(), _truth(), 0)]

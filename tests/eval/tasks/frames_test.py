@@ -75,24 +75,6 @@ class DigitsTest(parameterized.TestCase):
         self.rows["digits_cnn", f"acc_pmk/k={k}"].value, at["acc_pmk"][0]
       )
 
-  def test_breakdowns(self):
-    classes = [m for model, m in self.rows if m.startswith("acc_orig/class=")]
-    self.assertLen(classes, 20)
-    n = sum(self.rows["digits_cnn", f"acc_orig/class={c}"].n for c in range(10))
-    self.assertEqual(n, 120)
-    offsets = [m for _, m in self.rows if m.startswith("error/offset=")]
-    self.assertLen(offsets, 42)
-    self.assertIn(("digits_cnn", "error/offset=-10"), self.rows)
-    self.assertIn(("digits_cnn", "conditional/distance=10"), self.rows)
-    cdf = [
-      self.rows["digits_cnn", f"linf_cdf/pairs={t / 20:.2f}"].value
-      for t in range(21)
-    ]
-    self.assertEqual(cdf, sorted(cdf))
-    self.assertEqual((cdf[0], cdf[-1]), (0, 1))
-    unknown = [m for _, m in self.rows if "frame_type" in m or "fps" in m]
-    self.assertEmpty(unknown)  # digits have no codec
-
   def test_static_worst_frames(self):
     for model in ("digits_cnn", "digits_linear"):
       static = self.rows[model, "acc_static_worst"].value
@@ -288,14 +270,6 @@ class SummaryTest(absltest.TestCase):
       "linf": np.full(5 * n, np.nan, np.float32),
     }
 
-  def _rows(self, models, dataset="ytbb_robust"):
-    task = frames.Frames(base.Setting(dataset))
-    cells = [
-      (Cell(f"m{i}", dataset, Condition()), self._predicted(20, i))
-      for i in range(models)
-    ]
-    return task.score(cells).rows
-
   def test_effective_robustness(self):
     columns = self._predicted(1109)
     columns["frame_type"] = np.full(5 * 1109, "")
@@ -312,44 +286,6 @@ class SummaryTest(absltest.TestCase):
     line = by_metric["published_trend_slope"] * x
     line += by_metric["published_trend_intercept"]
     self.assertAlmostEqual(by_metric["effective_robustness"], y - line)
-
-  def test_frame_types_and_rates(self):
-    rows = {r.metric: r for r in self._rows(1)}
-    self.assertEqual(rows["acc_orig/frame_type=I"].n, 10)
-    without = rows["acc_pmk/without_frame_type=P"]
-    self.assertEqual(without.value, rows["acc_pmk/frame_type=I"].value)
-    self.assertEqual(rows["acc_pmk/fps=29"].n, 20)
-
-  def test_lines_and_reports_of_many_models(self):
-    rows = self._rows(4)
-    over = {r.metric: r for r in rows if not r.model}
-    self.assertEqual(over["trend_slope"].n, 4)
-    self.assertAlmostEqual(
-      over["published_trend_slope"].value, 1.26615, delta=1e-5
-    )
-    context = reports.Context(
-      facts=frames.Frames.facts,
-      family=frames.Frames.family,
-      dataset="ytbb_robust",
-      rows=rows,
-      corruptions=(),
-      networks=frames.Frames(base.Setting("ytbb_robust")).published_networks(),
-      provenance=("a test",),
-    )
-    self.assertEqual(context.models, ["m0", "m1", "m2", "m3"])
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    written = {p.name for p in reports.write_all(context, folder)}
-    self.assertContainsSubset(
-      {"natural_scatter.png", "natural_perturbations.md", "report.html"},
-      written,
-    )
-    text = (folder / "natural_perturbations.md").read_text()
-    self.assertIn(
-      "| testbed's standard models | 78 | 1.266 [1.175, 1.358]", text
-    )
-    self.assertIn("By frame type of the anchor: m0", text)
-    table.write(rows, folder / "table.csv")
-    self.assertEqual(table.read(folder / "table.csv"), rows)
 
   def test_gallery_picks_right_anchors_and_their_nearest_errors(self):
     columns = self._predicted(2)
@@ -537,33 +473,6 @@ class TableTest(in_folder.TestCase):
     (row,) = table.select(rows, metric="gamma_r", corruption=name)
     self.assertFalse(row.has_value)
     self.assertEqual(row.note, note)
-
-
-class RunTest(absltest.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.folder = tiny_runs.folder("video")
-    cls.rows = table.read(cls.folder / "table.csv")
-
-  def test_rows_and_reports(self):
-    clean = table.select(self.rows, config="clean", metric="accuracy")[0]
-    self.assertEqual(clean.n, 20)
-    self.assertBetween(clean.value, clean.lo, clean.hi)
-    (temporal,) = table.select(self.rows, metric="gamma_r/temporal")
-    self.assertIn("missing: all but clean, freezing", temporal.note)
-    names = {p.name for p in (self.folder / "reports").iterdir()}
-    self.assertContainsSubset(
-      {
-        "action_confusion.md",
-        "action_confusion.png",
-        "action_curves.png",
-        "action_strips.png",
-        "report.html",
-        "summary.txt",
-      },
-      names,
-    )
 
 
 _COMMON = conditions.SEQUENCES.names("common")

@@ -580,36 +580,6 @@ class EffectiveTest(parameterized.TestCase):
     self.assertIn("held fixed, of 3 models alone", wide.note)
     self.assertGreater((wide.hi - wide.lo) / (drawn.hi - drawn.lo), 1.8)
 
-  @parameterized.parameters(
-    ("classification", "imagenet_c", "", "on 7 printed networks .* AlexNet's"),
-    ("video", "ucf101_p", "", "on 11 printed networks .*x implied by printed"),
-    (
-      "frames",
-      "ytbb_robust",
-      "",
-      "^the 78 standard models of Taori et al. 2020",
-    ),
-    (
-      "frames",
-      "ytbb_robust",
-      "testbed",
-      "^by the method of Taori .*all.* 110 checkpoint",
-    ),
-  )
-  def test_who_the_line_is_of(self, task, dataset, name, words):
-    line = effective.fitted(task, dataset, name)
-    self.assertRegex(line.described, words)
-    is_theirs = not line.words.startswith("by the method of")
-    self.assertEqual(is_theirs, line.name == effective.STANDARD)
-
-  def test_a_note_says_how_far_the_line_is_known_and_that_it_is_extrapolated(
-    self,
-  ):
-    line = effective.fitted("classification", "imagenet_c")
-    self.assertRegex(line.fixed(0.9), r"own 95 % here are -\d\d?\.\d to \+")
-    self.assertIn("lie between 56.5 and 76.1 %", line.beyond(0.9))
-    self.assertEmpty(line.beyond(0.7))
-
   def test_a_videos_clean_accuracy_follows_from_its_gammas(self):
     """The interval is that of draws of the two accuracies themselves."""
     rng, groups = np.random.default_rng(0), 300
