@@ -1,7 +1,6 @@
 """Charts of evaluations: what is drawn where, what names and labels cover."""
 
 import itertools
-import math
 
 import numpy as np
 from absl.testing import absltest, parameterized
@@ -14,11 +13,8 @@ from eval.charts import (
   heat_map,
   names,
   pictures,
-  reliability,
   scatter,
-  spans,
 )
-from eval.metrics import calibration
 from robust_tfds.charts import style
 from robust_tfds.charts.frame import INSIDE, Frame
 from robust_tfds.charts.style import Value
@@ -43,14 +39,6 @@ def _plain_bars(*heights, **groups):
 
 
 class BarsTest(absltest.TestCase):
-  def test_bars_stand_around_their_tick(self):
-    ax = _plain_bars([1, 2], [3, math.nan])
-    self.assertEqual([p.get_height() for p in ax.patches], [1, 2, 3])
-    middles = [p.get_x() + p.get_width() / 2 for p in ax.patches]
-    np.testing.assert_allclose(middles, [-0.2, 0.8, 0.2])
-    ticks = [t.get_text() for t in ax.get_xticklabels()]
-    self.assertEqual(ticks, ["a", "b"])
-
   def test_series_differ_by_more_than_colour(self):
     first = _plain_bars(*([i, i] for i in range(8))).patches[::2]
     self.assertLen({p.get_hatch() for p in first}, 8)
@@ -66,14 +54,6 @@ class BarsTest(absltest.TestCase):
     self.assertEqual(ax.get_ylim()[1], 220)
     self.assertEqual(_texts(ax), ["↑1,700"])
     self.assertEmpty(_plain_bars([90, 110]).texts)
-
-  def test_names_heads_and_numbers(self):
-    looks = {"heads": ("noise", "noise", "blur"), "slant": True}
-    ax = _plain_bars([1, 2, 3], labels=("a", "b", "c"), numbers=True, **looks)
-    self.assertEqual(ax.get_xticklabels()[0].get_rotation(), 40)
-    texts = {t.get_text(): t.get_position()[0] for t in ax.texts}
-    self.assertEqual((texts["noise"], texts["blur"]), (0.5, 2.0))
-    self.assertContainsSubset(("1", "2", "3"), texts)
 
 
 def _overlap(one, two) -> bool:
@@ -131,13 +111,6 @@ class HeatMapTest(absltest.TestCase):
       self.assertLess(text.get_window_extent().x1, fig.bbox.x1)
       self.assertEqual(" ".join(text.get_text().split()), title)
 
-  def test_places_without_a_map_are_empty(self):
-    drawn = heat_map.Map(np.eye(2), "a", y="true", x="predicted")
-    fig = heat_map.draw([[drawn, drawn], [drawn]], (4, 3), "share", most=1)
-    seen = [ax.get_visible() for ax in fig.axes]
-    self.assertEqual(seen, [True, True, True, False, True])
-    self.assertEmpty(fig.axes[0].texts)
-
 
 class NamesTest(absltest.TestCase):
   def _place(self, points, texts, obstacles=()):
@@ -171,17 +144,6 @@ class NamesTest(absltest.TestCase):
 
 
 class PicturesTest(absltest.TestCase):
-  def test_lines_may_differ_in_length(self):
-    long = [pictures.Picture(_GREY, "1"), pictures.Picture(None, "2")]
-    short = [pictures.Picture(_GREY, caption="below")]
-    lines = [pictures.Line(long, "fog"), pictures.Line(short, head="wrong")]
-    (ax,) = pictures.draw(lines, 1).axes  # one: quick to lay out and to draw
-    self.assertEqual(_texts(ax), ["fog", "1", "2", "wrong", "below"])
-    middles = [np.reshape(i.get_extent(), (2, 2)).mean(1) for i in ax.images]
-    np.testing.assert_allclose(middles, [[0.5, 0.5], [0.5, 1.75]])
-    left, right, bottom, top = ax.images[0].get_extent()
-    self.assertAlmostEqual((right - left) / (bottom - top), 6 / 4)
-
   def test_boxes_and_masks_are_drawn_where_they_lie_in_the_view(self):
     mask = np.ones((1, 2), bool)
     box = Overlay("hit", (2.0, 1.0, 4.0, 2.0), "cat", mask, (2, 1))
@@ -198,25 +160,6 @@ class PicturesTest(absltest.TestCase):
     outline = ax.patches[0].get_window_extent().width
     self.assertAlmostEqual(outline / seen, 0.5)
 
-  def test_frames_have_the_first_and_the_last(self):
-    self.assertEqual(pictures.frames(np.zeros((9, 1)), 3), [0, 4, 8])
-    self.assertEqual(pictures.frames(np.zeros((2, 1)), 3), [0, 0, 1])
-
-
-class ReliabilityTest(absltest.TestCase):
-  def test_a_row_of_diagrams_per_model(self):
-    score = np.linspace(0.2, 0.9, 40)
-    bins = calibration.reliability(score, score > 0.5)
-    panel = reliability.Panel("clean", bins)
-    rows = ("a", 0, [panel, panel]), ("b", 1, [panel])
-    fig = reliability.draw([reliability.Line(*row) for row in rows])
-    self.assertEqual([a.get_visible() for a in fig.axes[4:6]], [True, False])
-    top, bottom = fig.axes[0], fig.axes[2]
-    self.assertIn("clean\nECE", top.get_title(loc="left"))
-    self.assertEqual(top.get_ylabel(), "a\naccuracy (%)")
-    self.assertEqual(sum(p.get_height() for p in bottom.patches), 40)
-    self.assertLen(top.patches, sum(n > 0 for n in bins.count))
-
 
 def _scatter(*points, **panel):
   frame = Frame(4, 3, legend=INSIDE)
@@ -224,56 +167,7 @@ def _scatter(*points, **panel):
 
 
 class ScatterTest(absltest.TestCase):
-  def test_points_of_the_same_looks_are_named_once(self):
-    points = [scatter.Point(Value(i), Value(i), label="a") for i in range(3)]
-    other = scatter.Point(Value(5), Value(6), 1, "b", hollow=True)
-    ax = _scatter(*points, other)
-    texts = [t.get_text() for t in ax.get_legend().get_texts()]
-    self.assertEqual(texts, ["a", "b"])
-    one, two = ax.collections
-    self.assertLen(one.get_offsets(), 3)
-    np.testing.assert_array_equal(two.get_facecolor()[0][:3], [1, 1, 1])
-
   def test_whiskers(self):
     ax = _scatter(scatter.Point(Value(1, 0, 2), Value(5, 4, 7)))
     ends = [c.get_segments()[0].tolist() for c in ax.collections[:2]]
     self.assertEqual(ends, [[[0, 5], [2, 5]], [[1, 4], [1, 7]]])
-
-  def test_names_beside_and_placed(self):
-    points = [
-      scatter.Point(Value(i), Value(0), name=f"net {i}", joins="all")
-      for i in range(3)
-    ]
-    for naming in (scatter.BESIDE, scatter.PLACED):
-      ax = _scatter(*points, naming=naming)
-      self.assertEqual(_texts(ax), ["net 0", "net 1", "net 2"])
-      (joined,) = ax.lines
-      np.testing.assert_array_equal(joined.get_xdata(), [0, 1, 2])
-
-  def test_lines_and_their_bands(self):
-    looks = {"color": "#444444"}
-    line = scatter.Line([0, 1], [1, 2], "fit", looks, ([0, 1], [2, 3]))
-    arrows = [((0, 0), (1, 1))]
-    ax = _scatter(lines=[line], ends=((0, 1), (-1, 4)), arrows=arrows)
-    self.assertLen(ax.lines, 1)
-    self.assertLen(ax.collections, 1)
-    self.assertEqual(ax.get_ylim(), (-1, 4))
-    self.assertLen(ax.texts, 1)
-
-
-class SpansTest(absltest.TestCase):
-  def test_a_bar_joins_the_two_numbers_of_a_line(self):
-    series = {"clean": [Value(5), Value(7)], "after": [Value(3), Value(1)]}
-    (ax,) = spans.draw([spans.Panel(["cat", "dog"], series)], _FRAME).axes
-    joined = [list(line.get_xdata()) for line in ax.lines[:2]]
-    self.assertEqual(joined, [[5, 3], [7, 1]])
-    ticks = [t.get_text() for t in ax.get_yticklabels()]
-    self.assertEqual(ticks, ["cat", "dog"])
-
-  def test_numbers_with_whiskers_have_heights_of_their_own(self):
-    series = {str(i): [Value(5, 4, 6)] for i in range(3)}
-    panel = spans.Panel(["cat"], series, joined=False)
-    (ax,) = spans.draw([panel], _FRAME).axes
-    heights = {float(line.get_ydata()[0]) for line in ax.lines}
-    self.assertLen(heights, 3)
-    self.assertLen(ax.collections, 3)

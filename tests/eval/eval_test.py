@@ -5,7 +5,7 @@ import inspect
 from absl.testing import absltest
 
 from eval.run import dataset_config, keywords, spec
-from robust_tfds import errors, evaluate
+from robust_tfds import evaluate
 from tests import in_process
 
 
@@ -21,12 +21,6 @@ class EvalTest(absltest.TestCase):
     self.assertEqual(keys - names, {"set_name", "own", "corruptions"})
     for name in names - {"seed"}:
       self.assertRegex(evaluate.__doc__, rf"\n    {name}: ")
-
-  def test_another_keyword_is_refused(self):
-    with self.assertRaisesRegex(
-      errors.UserError, "keyword of evaluate 'geometri'.*mean 'geometry'"
-    ):
-      evaluate(len, "digits_c", geometri="none")
 
   def test_importing_it_loads_no_framework(self):
     code = (

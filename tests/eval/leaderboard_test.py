@@ -49,17 +49,6 @@ class FlagsTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, words):
       leaderboard._check(_settings(**given), runs)
 
-  @parameterized.parameters(
-    ({}, ["run"]),
-    ({"out": "x"}, ["run", "run"]),
-    ({"out": "x", "site": "y"}, ["run"]),
-    ({"check": "x", "rerun": 3}, []),
-    ({"check": "x", "rerun": 3, "rerun_seed": 0}, []),
-    ({"export": ["x"], "out": "y"}, []),
-  )
-  def test_what_does(self, given, runs):
-    leaderboard._check(_settings(**given), runs)
-
   def test_what_is_said_of_labels(self):
     said = leaderboard._parse_by_label(
       ["a=ImageNet-1k", "b=x = y"], "trained_on"

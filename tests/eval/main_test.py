@@ -106,17 +106,6 @@ class MainTest(absltest.TestCase):
         self._main(config=config, workdir=self.workdir.full_path)
     self.run.assert_not_called()
 
-  def test_runs_in_the_workdir(self):
-    self._main(workdir=self.workdir.full_path)
-    plan, workdir = self.run.call_args.args
-    self.assertLen(plan.cells, 5)
-    self.assertEqual(str(workdir), self.workdir.full_path)
-    self.assertEqual(
-      self.run.call_args.kwargs,
-      {"repair": False, "break_lock": False, "shard": shards.WHOLE},
-    )
-    self.run.return_value.run.assert_called_once_with()
-
   def test_repair_and_break_lock(self):
     self._main(workdir=self.workdir.full_path, repair=True, break_lock=True)
     self.assertEqual(

@@ -12,7 +12,6 @@ from eval.cells import table
 from eval.cells.number import Number
 from eval.metrics.definitions import Metric
 from eval.tables import (
-  breakdowns,
   csv_text,
   detection_tables,
   markdown,
@@ -24,26 +23,6 @@ from eval.tables import (
 from eval.tables.pivot import Column, Table
 from robust_tfds import conditions
 from tests.eval.report.reports import contexts
-
-
-class BreakdownsTest(absltest.TestCase):
-  def test_numbers_are_in_their_order(self):
-    context = contexts.of_task("frames")
-    series = breakdowns.series(context, "ours", "acc_pmk", "k")
-    self.assertEqual([v for v, _ in series], [str(k) for k in range(11)])
-    signed = breakdowns.series(context, "ours", "error", "offset")
-    self.assertEqual(signed[0][0], "-10")
-    self.assertEqual(signed[-1][0], "+10")
-
-  def test_words_are_in_the_order_of_the_table(self):
-    context = contexts.of_task("frames")
-    series = breakdowns.series(context, "ours", "acc_orig", "frame_type")
-    self.assertEqual([v for v, _ in series], ["I", "P"])
-
-  def test_class_names(self):
-    context = contexts.of_task("frames")
-    self.assertEqual(breakdowns.class_name(context, "0"), "cat 0")
-    self.assertEqual(breakdowns.class_name(context, "7"), "7")
 
 
 class CsvTextTest(absltest.TestCase):
@@ -84,15 +63,6 @@ class DetectionTablesTest(absltest.TestCase):
     self.assertIn("| bbox/AP | 36.30 | 18.20 | 50.00 |", text)
     self.assertIn("50.00, 50.2, -0.20 (!)", text)
     self.assertIn("2 of 3 printed numbers agree", text)
-
-  def test_models_that_are_not_printed(self):
-    rows = [
-      _detection_tables_row("bbox/AP", 0.5, "clean", "mine"),
-      _detection_tables_row("p", 0.5, model="mine"),
-    ]
-    text = detection_tables.markdown(rows)
-    self.assertIn("| coco | mine | bbox/AP | 50.00 | - | - |", text)
-    self.assertNotIn("Beside", text)
 
 
 class MarkdownTest(absltest.TestCase):
@@ -148,15 +118,6 @@ class NumbersTest(parameterized.TestCase):
       numbers.full_text(_numbers_RATE, number), "10.6 % (9.5–11.7)"
     )
 
-  def test_an_end_that_is_no_number_is_no_interval(self):
-    number = Number(0.1, math.nan, 0.2)
-    self.assertIsNone(numbers.ends(number))
-    self.assertEqual(numbers.exact(number), "0.1")
-
-  def test_exact(self):
-    self.assertEqual(numbers.exact(Number(0.1, 0.05, 0.15)), "0.1 0.05 0.15")
-    self.assertEqual(numbers.exact(None), "")
-
   def test_with_ends(self):
     for form, text in (
       (numbers.DASH, "50.0 (40.0–60.0)"),
@@ -203,37 +164,6 @@ class PivotTest(parameterized.TestCase):
   def test_best(self, metric, numbers, best):
     self.assertEqual(pivot.Column("", metric, numbers).best, best)
 
-  def test_texts(self):
-    numbers = [0.5, math.nan]
-    self.assertEqual(
-      pivot.Column("", _pivot_RATE, numbers).texts, ["50.0", "-"]
-    )
-    self.assertEqual(pivot.Column("", _DISTANCE, numbers).texts, ["0.50", "-"])
-    self.assertEqual(pivot.unit_heading("FR", _pivot_RATE), "FR (%)")
-    self.assertEqual(pivot.unit_heading("uT5D", _DISTANCE), "uT5D")
-
-  def test_normalised_numbers_stand_for_plain_ones(self):
-    context = contexts.of_task("sequences")
-    details = [m.name for m in pivot.details(context)]
-    plain = ["flip_probability", "fr", "unnormalised_t5d", "t5d"]
-    self.assertEqual(details, plain)
-    main = [m.name for m in pivot.main_details(context)]
-    self.assertEqual(main, ["fr", "t5d"])
-
-  def test_a_sequence_counts_at_its_easiest_difficulty(self):
-    context = contexts.of_task("sequences")
-    got = pivot.corruption_value(context, "ours", "fr", "tilt")
-    first = pivot.row(context, "ours", corruption="tilt", metric="fr")
-    self.assertEqual(first.severity, 1)
-    self.assertEqual(got, first.value)
-
-  def test_what_is_not_there_is_nan(self):
-    context = contexts.of_task("classification", names=("fog",))
-    self.assertTrue(math.isnan(pivot.headline(context, "ours", "mce")))
-    self.assertIsNone(
-      pivot.row(context, "ours", metric="error", corruption="snow")
-    )
-
   def test_note_names_missing_corruptions_and_the_baseline(self):
     names = ("fog", "snow", "spatter")
     note = pivot.note(contexts.of_task("classification", names=names))
@@ -252,18 +182,6 @@ class PivotTest(parameterized.TestCase):
     self.assertIn("mCE of ours: missing: fog 3 (1 of 75).", note)
     self.assertNotIn("of 5)", note)
     self.assertNotIn("the run lacks", note)
-
-  def test_a_note_names_a_number_once(self):
-    context = contexts.of_task("video")
-    row = cells_lib.Summary.from_rows(context.rows).row(
-      "", "gamma_a", None, note="x"
-    )
-    note = pivot.note(dataclasses.replace(context, notes=[row]))
-    self.assertIn(". gamma_a of ours: x.", note)
-
-  def test_note_without_a_baseline(self):
-    context = contexts.of_task("classification", baseline="")
-    self.assertEqual(pivot.note(context), "No baseline: plain means only.")
 
 
 def _verdict_row(metric, value, name="", level=None, config=""):
@@ -317,13 +235,6 @@ class VerdictTest(parameterized.TestCase):
       " noise 1 (40.0 %)",
     )
 
-  def test_many_conditions_are_counted(self):
-    names = conditions.PICTURES.names("common")[::2]
-    cells = _errors(*(((name, 1), 0.5) for name in names))
-    rows = [_verdict_row("part_mean_corruption_error", 0.5)]
-    said = _sentence("classification", *cells, *rows)
-    self.assertIn("50.0 % under 8 of 75 conditions;", said)
-
   def test_levels_of_each(self):
     names = conditions.PICTURES.names("common")
     cells = _errors(
@@ -336,12 +247,6 @@ class VerdictTest(parameterized.TestCase):
   def test_clean_alone_is_not_called_clean(self):
     rows = *_errors(((), 0.25)), _verdict_row("clean_error", 0.25)
     self.assertEqual(_sentence("classification", *rows), "m: 25.0 % wrong")
-
-  def test_a_missing_mean_and_a_single_condition(self):
-    cells = _errors((("fog", 3), 0.2))
-    nothing = _verdict_row("mean_corruption_error", float("nan"))
-    said = _sentence("classification", *cells, nothing)
-    self.assertEqual(said, "m: no numbers")
 
   def test_sequences_are_of_the_first_difficulty(self):
     rows = [
@@ -409,19 +314,3 @@ class WritersTest(absltest.TestCase):
         "c      25.0  10.0",
       ],
     )
-
-
-class ContextTest(absltest.TestCase):
-  def test_common_extra_and_missing(self):
-    names = "fog", "snow", "spatter"
-    context = contexts.of_task("classification", names=names)
-    self.assertEqual(context.common, ["fog", "snow"])
-    self.assertEqual(context.extra, ["spatter"])
-    self.assertLen(context.missing, 13)
-    self.assertNotIn("fog", context.missing)
-    self.assertEqual(context.group("spatter"), "weather")
-
-  def test_rows_over_all_models_are_no_model(self):
-    context = contexts.of_task("frames")
-    self.assertIn("", {r.model for r in context.rows})
-    self.assertEqual(context.models, ["ours", "base"])

@@ -1,4 +1,7 @@
-"""Weights, code, data or settings that change between two starts of a run."""
+"""A checkpoint or data that change between two starts of a run.
+
+Modules that change are in tests/eval/run/model/own_models_test.py.
+"""
 
 import functools
 import pathlib
@@ -18,16 +21,15 @@ import numpy as np
 from models import adapters
 from models import spec as spec_lib
 
-SCALE = 1.0
 
 def build():
-  weights = WEIGHTS
+  weights = np.arange(10)
   spec = spec_lib.Spec(input_px=32, resize_px=32, num_classes=10)
 
   def call(images):
     import jax.numpy as jnp
     level = jnp.mean(images.astype(jnp.float32), (1, 2, 3))
-    return jnp.cos(SCALE * level[:, None] * jnp.asarray(weights))
+    return jnp.cos(level[:, None] * jnp.asarray(weights))
 
   return adapters.get("callable")(call, spec, name="mine")
 """
@@ -47,20 +49,6 @@ def get_config():
     "model": {{"name": "{model}", "label": "mine", "checkpoint": "{checkpoint}"}},
   }}).lock()
 """
-_FIXED = "np.arange(10)"
-_DRAWN = "np.random.default_rng({}).standard_normal(10)"
-_SCALE = "SCALE = 1.0"
-# What changes, the weights of the module before and after, another line for
-# `_SCALE`; and whether it must be refused (None: either).
-_MODULES: tuple[tuple[str, str, str, str, bool | None], ...] = (
-  ("weights in the closure", _DRAWN.format(0), _DRAWN.format(1), _SCALE, None),
-  ("a constant of the module", _FIXED, _FIXED, "SCALE = 3.0", None),
-  ("weights in a file", "np.load(PATH)", "np.load(PATH)", _SCALE, None),
-  ("a random model", _DRAWN.format(""), _DRAWN.format(""), _SCALE, True),
-  ("a comment of the module", _FIXED, _FIXED, f"{_SCALE}  # scale", None),
-  ("odd: nothing", _FIXED, _FIXED, _SCALE, False),
-)
-
 Table = list[dict[str, str]]
 Result = tuple[Table, Table, Table]  # before, continued, of a new workdir
 
@@ -68,10 +56,6 @@ Result = tuple[Table, Table, Table]  # before, continued, of a new workdir
 def cases() -> Iterator[Case]:
   """After a change the table is wholly the new one, or the run is refused."""
   make = functools.partial(Case, seconds=400, slow=True)
-  for kind, first, second, line, refuse in _MODULES:
-    act = functools.partial(_module, first, second, line)
-    names = () if refuse is False else ("mine|my_own_module",)
-    yield make(kind, act, names, None if refuse else _fresh)
   words = ("mine|checkpoint|digits_linear",)
   yield make("a checkpoint", _checkpoint, words, _fresh)
   words = ("test_batch|data|manual",)
@@ -118,23 +102,8 @@ def _twice(
   return before, scored.table(run), scored.table(folder / "fresh")
 
 
-def _write_module(
-  folder: pathlib.Path, weights: str = _FIXED, line: str = _SCALE
-) -> None:
-  weights = weights.replace("PATH", repr(str(folder / "weights.npy")))
-  text = _MODULE.replace("WEIGHTS", weights).replace(_SCALE, line)
-  (folder / "my_own_module.py").write_text(text)
-
-
-def _module(first: str, second: str, line: str, folder: pathlib.Path) -> Any:
-  np.save(folder / "weights.npy", np.arange(10.0))
-  _write_module(folder, first)
-
-  def change() -> None:
-    _write_module(folder, second, line)
-    np.save(folder / "weights.npy", np.arange(10.0)[::-1] ** 2)
-
-  return _twice(folder, change)
+def _write_module(folder: pathlib.Path) -> None:
+  (folder / "my_own_module.py").write_text(_MODULE)
 
 
 def _checkpoint(folder: pathlib.Path) -> Any:

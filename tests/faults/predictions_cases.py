@@ -59,18 +59,14 @@ def _cells() -> Iterator[Case]:
 
   yield from case.rows(
     _changed,
-    ("an example lacks in one cell", lambda r: r[:-1], "x9"),
     ("an example lacks in clean", lambda r: r[1:], "x0"),
     ("half a cell lacks", lambda r: r[:-5], "x5|x6|x7|x8|x9"),
     ("labels differ between cells", swapped_labels, "x9", "label"),
-    ("a row twice", lambda r: [*r, r[-1]], "x9"),
     ("a row twice with two answers", twice_differently, "x9"),
     ("other ids in one cell", other_ids, "x0|yx0"),
     ("no rows", lambda r: r.clear(), "row"),
     names=(_FILE,),
   )
-  without = [r for r in _common() if r[:2] != ["fog", 3]]
-  scarce = [r for r in _common() if r[0] != "fog"]
   two = [*scored.HEADER, "model"]
   one = [[*r, "one"] for r in scored.rows()]
   fewer = [[*r, "two"] for r in scored.rows(examples=9)]
@@ -86,9 +82,6 @@ def _cells() -> Iterator[Case]:
       "clean",
       _no_relative,
     ),
-    ("mCE without one cell", (without,), _FILE, "fog", _no_mce),
-    ("mCE without one corruption", (scarce,), _FILE, "fog", _no_mce),
-    ("mCE of all cells", (_common(),), _has_mce),
     (
       "two models, one of fewer examples",
       (one + fewer, two),
@@ -122,16 +115,6 @@ def _counted(rows):
 
 def _common() -> scored.Rows:
   return scored.rows(conditions.PICTURES.names("common"))
-
-
-def _no_mce(rows):
-  """Empty or absent; the note names what lacks."""
-  mce = [r for r in rows if r["metric"] in ("mce", "relative_mce")]
-  return all(r["value"] == "" and "fog" in r["note"] for r in mce) and mce != []
-
-
-def _has_mce(rows):
-  return 0.5 < scored.value(rows, "mce") < 2
 
 
 def _odd() -> Iterator[Case]:

@@ -9,30 +9,16 @@ from absl.testing import absltest, parameterized
 
 from eval import tasks
 from eval.cells import cell as cells_lib
-from eval.cells import cell_facts, facts, groups, provenance
+from eval.cells import cell_facts, groups, provenance
 from eval.cells.cell import Cell
 from eval.cells.cell_facts import ModelFacts
 from eval.cells.files import note as note_lib
-from eval.metrics import definitions
-from eval.metrics.definitions import Metric
-from robust_tfds import conditions, errors, reading
+from robust_tfds import conditions, errors
 from tests import in_folder
 
 
 class TaskFactsTest(parameterized.TestCase):
   """What is to be said of a task's numbers."""
-
-  def test_metric_looks_everywhere(self):
-    head, detail, other = (Metric(n, n.upper()) for n in "abc")
-    task = facts.TaskFacts("t", "corruption", (head,), (detail,), (other,))
-    self.assertIs(task.metric("a"), head)
-    self.assertIs(task.metric("b"), detail)
-    self.assertIs(task.metric("c"), other)
-
-  def test_a_metric_that_the_task_does_not_show_is_as_defined(self):
-    task = facts.TaskFacts("detection", "corruption", ())
-    self.assertIs(task.metric("AP"), definitions.metric("detection", "AP"))
-    self.assertEqual(task.metric("x").sense, "unknown")
 
   def test_plain_numbers_are_those_that_a_baseline_normalises(self):
     self.assertEqual(
@@ -138,10 +124,6 @@ class CellFactsTest(parameterized.TestCase):
     self.assertEmpty(cell_facts.decoder_notes(same))
     (text,) = cell_facts.decoder_notes([*same, ("c", ""), ("d", None)])
     self.assertIn("read with X 1 (a, b); none (c); unknown (d).", text)
-
-  def test_read_back(self):
-    again = reading.records(data().model_dump(), cell_facts.DataFacts, "")
-    self.assertEqual(again, data())
 
   def test_differences(self):
     differ = cell_facts.differences(
@@ -318,24 +300,10 @@ def _note(cell: cells_lib.Cell) -> note_lib.Note:
 class CellTest(parameterized.TestCase):
   """A cell's rows and its note."""
 
-  def test_row(self):
-    row = _FOG.row("error", 1, (0, None), 9)
-    self.assertEqual((row.model, row.dataset), ("m", "digits_c"))
-    self.assertEqual((row.config, row.corruption), ("fog_3", "fog"))
-    self.assertEqual((row.severity, row.seed, row.n), (3, 7, 9))
-    self.assertEqual((row.value, row.lo, row.hi), (1.0, 0.0, None))
-    self.assertEqual(row.fingerprint, "0123456789ab")
-    self.assertEqual(_FOG.row("x", 1, level=0).severity, 0)
-
   def test_what_is_undefined_says_so(self):
     row = _FOG.row("x", float("nan"), (float("nan"), 1))
     self.assertEqual((row.note, row.lo), ("undefined", None))
     self.assertFalse(row.has_value)
-
-  def test_clean(self):
-    row = cells_lib.Cell("m", "d", conditions.Condition()).row("error", 0.5)
-    self.assertEqual((row.config, row.corruption), ("clean", ""))
-    self.assertEqual(row.severity, 0)
 
   @parameterized.parameters(
     *(
@@ -366,10 +334,6 @@ class CellTest(parameterized.TestCase):
     self.assertIn('"without_output": 2', lacking.dumps())
     self.assertNotEqual(note.checksum, lacking.checksum)
 
-  def test_place(self):
-    self.assertEqual(_FOG.place, ("m", "digits_c", "fog_3", "seed7"))
-    self.assertEqual(_note(_FOG).place, _FOG.place)
-
 
 class SummaryTest(absltest.TestCase):
   def _rows(self, *fingerprints):
@@ -377,14 +341,6 @@ class SummaryTest(absltest.TestCase):
       cells_lib.Cell("m", "d", conditions.Condition(), 7, f).row("error", 0.5)
       for f in fingerprints
     ]
-
-  def test_row(self):
-    summary = cells_lib.Summary.from_rows(self._rows("a", "b"))
-    row = summary.row("fog", "ce", 2)
-    self.assertEqual((row.model, row.dataset, row.seed), ("m", "d", 7))
-    self.assertEqual((row.config, row.corruption), ("", "fog"))
-    self.assertIsNone(row.severity)
-    self.assertEqual(row.value, 2.0)
 
   def test_fingerprint_covers_cells_and_baseline_but_no_order(self):
     marks = [

@@ -452,14 +452,6 @@ class WritingTest(PartsTest):
     with mock.patch.object(parts, "_MOST_BYTES", most):
       self._assert_rows(self._parts(), _CELLS, range(30))
 
-  def test_only_what_is_assembled_is_read(self):
-    self._write((0, 30))
-    of = self._parts()
-    of.look()
-    (cell, columns), *others = of.cells(_CELLS[1:2])
-    self.assertEqual((cell, others), (_CELLS[1], []))
-    self.assertEqual(columns["top5"][:, 0].tolist(), [1] * 30)
-
 
 class BucketTest(PartsTest):
   def setUp(self):
@@ -664,13 +656,6 @@ class PredictionsTest(in_folder.TestCase):
     self.assertLen(list(self.examples.iterdir()), 1)
     self.assertEqual(written[0], written[1])
     self.assertEqual(written[0], written[2])
-
-  def test_split(self):
-    of_examples, outputs = predictions.split(_predictions_columns(["a"]))
-    self.assertCountEqual(
-      of_examples, ["example_id", "group_id", "frame", "label"]
-    )
-    self.assertCountEqual(outputs, ["top5", "score"])
 
   def test_reads_back_sorted(self):
     self._finish(self.cell, _predictions_columns(["b", "a"]))

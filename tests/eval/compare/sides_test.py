@@ -9,7 +9,6 @@ from etils import epath
 
 from eval import tasks
 from eval.cells import cell_facts
-from eval.cells.files import damage
 from eval.cells.workdir import Workdir
 from eval.compare import runs, scores, slugs
 from eval.compare.sides import Side
@@ -26,40 +25,6 @@ class SidesTest(in_folder.TestCase):
     (run,) = runs.read([str(self.root / name)])
     side = Side.from_run(run, run.datasets[0], run.labels()[0])
     return side.data(), side.model_facts.words()
-
-  def test_a_model_of_a_run(self):
-    folder = small_runs.write(
-      self.root / "run",
-      {"a": 0.2, "b": 0.3},
-      names=["fog"],
-      seed=3,
-      chosen=lambda label, c: label == "a" or c.level < 2,
-      baseline="model:a",
-    )
-    (run,) = runs.read([str(folder)])
-    self.assertEqual(run.datasets, [small_runs.DATASET])
-    self.assertEqual(run.labels(), ["a", "b"])
-    self.assertEmpty(run.labels("imagenet_c"))
-    side = Side.from_run(run, small_runs.DATASET, "b")
-    self.assertEqual([c.config for c in side.cells], ["clean", "fog_1"])
-    self.assertEqual(side.seed, 3)
-    self.assertEqual(side.task.setting.baseline, "model:a")
-    self.assertEqual(side.model_facts.trained_on, "digits train")
-    self.assertEqual(side.data([Condition()])["codec"], "raw")
-    self.assertLen(side.columns(Condition())["label"], small_runs.EXAMPLES)
-    self.assertEmpty(side.remarks)
-    other = run.task(small_runs.DATASET, "alexnet")
-    self.assertEqual(other.setting.baseline, "alexnet")
-    self.assertEqual(run.config.baseline, "model:a")
-
-  def test_as_the_cells_say(self):
-    small_runs.write(self.root / "run", {"a": 0.1}, names=["fog"])
-    data, model = self._facts("run")
-    self.assertEqual((data["version"], data["px"]), ("1.0.0", [32, 32]))
-    self.assertLen(data["ids"], 64)
-    self.assertLen(data["labels"], 64)
-    self.assertNotIn("content", data)
-    self.assertEqual(model["trained_on"], "digits train")
 
   def test_of_a_workdir_without_facts(self):
     small_runs.write(self.root / "run", {"a": 0.1}, names=["fog"], noted=False)
@@ -108,13 +73,6 @@ class RunsTest(in_folder.TestCase):
     folder.parent.mkdir(parents=True, exist_ok=True)
     listed = {m: 0.2 for m in models}
     return str(small_runs.write(folder, listed, names=["fog"], **others))
-
-  def test_one_and_another(self):
-    paths = [self._write("one"), self._write("two", seed=1)]
-    one, two = runs.read(paths)
-    self.assertEqual((one.name, two.name), ("one", "two"))
-    self.assertEqual(one.task_name, "classification")
-    self.assertLen(one.cells, 6)
 
   def test_names_are_as_long_as_they_have_to_be(self):
     paths = [self._write("x/run"), self._write("y/run", seed=1)]
@@ -224,16 +182,6 @@ class ScoresTest(absltest.TestCase):
       self.assertAlmostEqual(one.entry.numbers[key].hi, hi)
     self.assertEqual(baseline.entry.numbers["mce", "", None].value, 1.0)
     self.assertEqual(baseline.entry.numbers["mce", "", None].lo, 1.0)
-
-  def test_damaged_cells_are_refused(self):
-    folder = pathlib.Path(self.create_tempdir().full_path) / "run"
-    small_runs.write(folder, {"a": 0.1}, names=["fog"])
-    path = next(folder.glob("cells/a/*/fog_2/*/predictions.npz"))
-    data = bytearray(path.read_bytes())
-    data[-30] ^= 1
-    path.write_bytes(bytes(data))
-    with self.assertRaisesRegex(damage.DamagedError, "predictions.npz"):
-      scores.score_run(*runs.read([str(folder)]), lambda _: None)
 
 
 class SlugsTest(absltest.TestCase):

@@ -6,7 +6,6 @@ from absl.testing import parameterized
 
 from eval.metrics import (
   action,
-  arguments,
   corruption_error,
   intervals,
   pm_k,
@@ -16,56 +15,6 @@ from robust_tfds import errors
 from tests.faults.case import QUOTES_PYTHON
 
 _NAN, _INF = float("nan"), float("inf")
-_NO_NUMBERS = (_NAN, _INF, None, "0.5", True, 1j, [0.5], {}, np.zeros(2))
-
-
-class ArgumentsTest(parameterized.TestCase):
-  def test_numbers(self):
-    for value in (1, np.float32(1), np.array(1), np.int8(1)):
-      self.assertEqual(arguments.number("x", value), 1.0)
-      self.assertEqual(arguments.fraction("x", value), 1.0)
-    for value in _NO_NUMBERS:
-      with self.assertRaisesRegex(
-        errors.UserError, "x must be a finite number"
-      ):
-        arguments.number("x", value)
-      with self.assertRaisesRegex(errors.UserError, "x must be a fraction in"):
-        arguments.fraction("x", value)
-    with self.assertRaisesRegex(
-      errors.UserError, r"must lie in \[0, 15\], got 16"
-    ):
-      arguments.fraction("x", 16, 15)
-
-  def test_whole_numbers(self):
-    self.assertEqual(arguments.whole_number("k", np.int64(3)), 3)
-    for value in (-1, 2.0, 2**40, "3", *_NO_NUMBERS):
-      with self.assertRaisesRegex(errors.UserError, "k must be a whole number"):
-        arguments.whole_number("k", value)
-
-  def test_results(self):
-    for value in ([1, 0], [1.0, 0.0], [True, False]):
-      self.assertEqual(arguments.rights("x", value).tolist(), [True, False])
-    for value, message in (
-      ([1, _NAN], r"with nan at \[1\]"),
-      ([2, 1], r"with 2 at \[0\]"),
-      (["0", "1"], "<U1"),
-      ([None, 1], "object"),
-      ([[1], [1, 0]], "unequal length"),
-    ):
-      with self.assertRaisesRegex(errors.UserError, message):
-        arguments.rights("x", value)
-
-  def test_others(self):
-    with self.assertRaisesRegex(errors.UserError, "dict, got list"):
-      arguments.mapping("x", [1])
-    with self.assertRaisesRegex(errors.UserError, r"inf at \[1, 0\]"):
-      arguments.reals("x", [[0.0], [_INF]])
-    for value in (0, "no", None, 2):
-      with self.assertRaisesRegex(errors.UserError, "True or False"):
-        arguments.flag("x", value)
-    for value in (0, 1, 95, *_NO_NUMBERS):
-      with self.assertRaisesRegex(errors.UserError, "level must"):
-        arguments.level(value)
 
 
 def _of(function, arguments, *cases):

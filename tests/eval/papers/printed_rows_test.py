@@ -11,7 +11,7 @@ from absl.testing import parameterized
 from eval.metrics import corruption_error
 from eval.papers import printed_rows
 from eval.papers.printed_rows import PrintedRow
-from robust_tfds import conditions, errors
+from robust_tfds import conditions
 from tests import shared_data
 
 _NO_NAME = ("mean", "clean", "x", "seen", "unseen")
@@ -364,11 +364,3 @@ class RowsTest(parameterized.TestCase):
     self.assertEqual(number["value"], value)
     self.assertEqual((number["lo"], number["hi"]), ends or (None, None))
     self.assertAlmostEqual(number["digit"], digit, delta=1e-15)
-
-  def test_unknown_paper(self):
-    with self.assertRaisesRegex(errors.UserError, "Unknown paper 'mine'"):
-      printed_rows.facts("mine")
-
-  def test_labels(self):
-    labels = {r.label for r in printed_rows.paper_rows("schiappa2023")}
-    self.assertContainsSubset({"R3D", "R3D, scratch", "MViT, pixmix"}, labels)

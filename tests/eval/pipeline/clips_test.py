@@ -337,14 +337,6 @@ class ReaderTest(one_device.TestCase):
 class ClipStepsTest(one_device.TestCase):
   """The steps on the devices: each alone, rows by themselves, padding apart."""
 
-  def test_gather(self):
-    frames = one_device.pixels(2, 5, 4, 6, 3)
-    index = np.array([[4, 0, 0], [1, 2, 3]], np.int32)
-    got = clip_steps.gather(self.mesh)(frames, index)
-    np.testing.assert_array_equal(
-      got, np.stack([frames[0, index[0]], frames[1, index[1]]])
-    )
-
   def test_every_frame_has_its_own_draws(self):
     frames = one_device.pixels(2, 3, 32, 32, 3)
     keys = np.array([[1, 2], [3, 4]], np.uint32)
@@ -376,18 +368,6 @@ class ClipStepsTest(one_device.TestCase):
       for j in range(3):
         want = resizing.resized(frames[i, j, :height, :width], *taps[i])
         np.testing.assert_array_equal(got[i, j].reshape(16, 16, 3), want)
-
-  def test_assemble(self):
-    parts = [
-      one_device.pixels(1, 2, 4, 4, 3),
-      one_device.pixels(1, 2, 4, 4, 3)[:, ::-1],
-    ]
-    whole = np.concatenate(parts, axis=1)
-    order = np.array([[3, 1, 1, 0, 2, 2]], np.int32)
-    step = clip_steps.assemble(self.mesh, 2, 3, 4)
-    got = step(order, *(jnp.asarray(p.reshape(1, 2, 4, 12)) for p in parts))
-    self.assertEqual(got.shape, (1, 2, 3, 4, 4, 3))
-    np.testing.assert_array_equal(got.reshape(6, 4, 4, 3), whole[0, order[0]])
 
 
 class ViewsTest(parameterized.TestCase):

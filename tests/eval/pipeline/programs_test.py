@@ -104,11 +104,6 @@ class ProgramTest(one_device.TestCase):
     )
     self.assertEqual((first.traces, second.traces), (1, 1))
 
-  def test_what_is_shown_has_the_sharding_that_was_compiled_for(self):
-    got = self._program(_Step())(self._shapes())
-    want = self._program(_Step())(self._rows()).sharding
-    self.assertTrue(got.sharding.is_equivalent_to(want, 1))
-
   @parameterized.parameters(0, 1)
   def test_threads_that_ask_at_once_compile_once(self, first_is_array):
     for _ in range(5):
@@ -188,7 +183,6 @@ class CachedTest(absltest.TestCase):
 
 
 _CLEAN = conditions.Condition()
-_KEYS = np.zeros((2, 2), np.uint32)
 
 
 class _Model:
@@ -240,10 +234,6 @@ class TransformTest(one_device.TestCase):
   def _through(self, transform, condition=_CLEAN) -> np.ndarray:
     keys = condition.keys(0, "digits_c", ["a", "b"])
     return np.asarray(transform(self.batch, None, condition, keys))
-
-  def test_unchanged(self):
-    fog = conditions.Condition("fog", 3)
-    self.assertIs(predict.unchanged(self.batch, None, fog, _KEYS), self.batch)
 
   def test_clean_passes(self):
     for transform in (

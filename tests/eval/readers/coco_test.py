@@ -174,13 +174,6 @@ class CocoReaderTest(in_folder.TestCase):
     (fog,) = table.select(rows, metric="mean_ap", corruption="fog")
     self.assertAlmostEqual(fog.value, np.mean(cells["fog"]))
 
-  def test_voc_rules(self):
-    rows = self._rows(rules="voc")
-    self.assertEqual(
-      table.select(rows, config="clean", metric="bbox/AP50")[0].value, 1.0
-    )
-    self.assertNotEmpty(table.select(rows, metric="mpc"))
-
   def test_the_rules_follow_the_data_set(self):
     metrics = {r.metric for r in self._rows(dataset="pascal_c") if r.config}
     self.assertEqual(metrics, {"bbox/AP50"})
@@ -195,19 +188,6 @@ class CocoReaderTest(in_folder.TestCase):
     self.assertEqual(mpc.note, "missing: fog 3 (1 of 75)")
     (validation,) = table.select(rows, metric="mpc_validation")
     self.assertFalse(math.isnan(validation.value))
-
-  def test_two_folders(self):
-    other = write(self.root / "theirs")
-    cells = self._read(other, self.folder).cells
-    self.assertEqual(
-      list(dict.fromkeys(c.model for c in cells)), ["theirs", "mine"]
-    )
-    (self.root / "second").mkdir()
-    namesake = write(self.root / "second" / "mine")
-    with self.assertRaisesRegex(
-      ValueError, "'mine' is in .*/mine and in .*sec"
-    ):
-      self._read(self.folder, namesake)
 
   def test_nothing_detected_anywhere(self):
     for path in self.folder.glob("*.json"):

@@ -150,12 +150,3 @@ class CsvReaderTest(in_folder.TestCase):
       run = self._read(path, dataset=dataset)
       labels = run.columns(run.cells[0])["label"].tolist()
       self.assertEqual(set(labels), expected)
-
-  def test_models_of_two_files_stand_side_by_side(self):
-    one = self._csv(rows_of(("fog",)), "one.csv")
-    two = self._csv(rows_of(("fog",)), "two.csv")
-    models = [c.model for c in self._read(two, one).cells]
-    self.assertEqual(list(dict.fromkeys(models)), ["two", "one"])
-    again = self._csv({**rows_of(()), "model": ["one"] * 20}, "again.csv")
-    with self.assertRaisesRegex(ValueError, "'one' is in .*one.csv and in .*a"):
-      self._read(one, again)

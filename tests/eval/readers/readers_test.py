@@ -12,7 +12,6 @@ from absl.testing import absltest, parameterized
 
 from eval import readers, tasks
 from eval.cells import provenance, table
-from eval.cells.cell import Cell
 from eval.cells.workdir import Workdir
 from eval.metrics import detection, pm_k
 from eval.metrics.detection import benchmark
@@ -77,61 +76,14 @@ class ChooseTest(in_folder.TestCase):
     with self.assertRaisesRegex(FileNotFoundError, "none.csv does not exist"):
       self._kind("none.csv")
 
-  def test_every_format_says_what_it_is(self):
-    for name in readers.names():
-      reader = readers.get(name)
-      self.assertNotEmpty(reader.kind)
-      self.assertContainsSubset(
-        reader.options, base.Options.__dataclass_fields__
-      )
-
-
-class OptionsTest(absltest.TestCase):
-  """What is said of predictions, and the settings of cells from elsewhere."""
-
-  def test_what_means_nothing_is_refused(self):
-    options = base.Options(seed=0, rules="voc")
-    options.check(("seed", "rules"), "a folder")
-    with self.assertRaisesRegex(
-      ValueError, "--rules=voc has no meaning for a f"
-    ):
-      options.check(("seed",), "a folder")
-    with self.assertRaisesRegex(ValueError, "which takes no flag"):
-      base.Options(seed=0).check((), "a folder")
-
-  def test_frames(self):
-    self.assertFalse(base.Options(dataset="imagenet_c").has_frames)
-    self.assertTrue(base.Options(dataset="ytbb_robust").has_frames)
-    self.assertTrue(base.Options(metadata=pathlib.Path("x")).has_frames)
-
 
 class ConfigTest(absltest.TestCase):
-  def test_says_what_the_cells_are(self):
-    cells = [
-      Cell(model, "mine_c", conditions.parse(name), 3)
-      for model in ("b", "a.1")
-      for name in ("clean", "fog_1", "fog_4", "snow_2")
-    ]
-    config = base.config("detection", cells, rules="voc")
-    self.assertEqual(config.models, ("b", "a.1"))
-    self.assertEqual((config.seed, config.baseline), (3, ""))
-    self.assertEqual(config.data.name, "mine_c")
-    self.assertEqual(config.data.corruptions, ("fog", "snow"))
-    self.assertEqual(config.data.severities, (1, 2, 4))
-    self.assertEqual(config.data.rules, "voc")
-
   def test_a_checkpoint_takes_the_place_of_a_recipe(self):
     """Nothing says of such a model that the run trained it."""
     models = {"a": {"train": {"steps": 3}, "checkpoint": ""}}
     models["b"] = {"train": {"steps": 3}, "checkpoint": "/trained"}
     config = ml_collections.ConfigDict({"models": models})
     self.assertEqual(base.Run(config, (), dict).trained, ["a"])
-
-  def test_labels_are_told_apart(self):
-    one, two = pathlib.Path("one"), pathlib.Path("two")
-    base.check_labels({one: ["a", "b"], two: ["c"]})
-    with self.assertRaisesRegex(ValueError, "'b' is in one and in two"):
-      base.check_labels({one: ["a", "b"], two: ["b"]})
 
 
 def write(path: pathlib.Path, rows) -> pathlib.Path:
@@ -170,15 +122,6 @@ class FramesReaderTest(in_folder.TestCase):
     self.assertEqual((values["acc_orig"], values["acc_pmk"]), (1.0, 0.5))
     self.assertEqual(values["acc_pmk/k=9"], 1.0)
     self.assertLen(predictions.class_names, 30)
-
-  def test_missing_frames_are_named(self):
-    rows = [(i, 4, "m") for i in self.ids if i != natural_videos.path("a", 13)]
-    path = write(self.root / "mine.csv", rows)
-    with self.assertRaisesRegex(
-      ValueError,
-      "mine.csv: No prediction for 1 of 6 frames: 'val/.*_a/000013.JPEG'",
-    ):
-      self._read(path)
 
   def test_refusals_name_the_model_and_the_row(self):
     whole = [(i, 4, m) for m in "ab" for i in self.ids]

@@ -70,10 +70,6 @@ class Predictor:
     pass
 
 
-class _Killed(BaseException):
-  """As if the process had ended here."""
-
-
 class MakerTest(parameterized.TestCase):
   def setUp(self):
     super().setUp()
@@ -205,10 +201,6 @@ class CellMakerTest(MakerTest):
     np.testing.assert_array_equal(columns["top5"][:, 0], columns["label"])
     self.assertLen(columns["label"], COUNT)
     self.assertEqual(source.decoded, COUNT)
-
-  def test_nothing_to_do(self):
-    self.make()
-    self.assertFalse(self.workdir.has_cells())
 
   def test_finished_cells_are_not_made_again(self):
     predictor = Predictor()
@@ -352,22 +344,4 @@ class FaultTest(MakerTest):
     with mock.patch.object(one_pass.Pass, "_wait_for_room", interrupt):
       with self.assertRaises(KeyboardInterrupt):
         self.make(block_rows=4, a=Predictor(), b=Predictor(1))
-    self._goes_on()
-
-  def test_a_model_of_a_user_that_raises(self):
-    class Own(Predictor):
-      def __call__(self, images, labels, reduce, sizes, count=None):
-        raise ZeroDivisionError("in the user's code")
-
-    loaded = load_lib.LoadedModel
-    with mock.patch.object(
-      load_lib,
-      "LoadedModel",
-      lambda *args: loaded(*args, own=mock.sentinel.own),
-    ):
-      with self.assertRaisesRegex(
-        errors.UserError,
-        "b fails on clean, .*'example_0' to 'example_1': .*in the user's code",
-      ):
-        self.make(a=Predictor(), b=Own(), block_rows=4)
     self._goes_on()

@@ -2,11 +2,10 @@
 
 import importlib.util
 import pathlib
-import types
 from unittest import mock
 
 import ml_collections
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from configs import quickstart_detection, quickstart_video
 from eval.cells.workdir import Workdir
@@ -35,12 +34,6 @@ def _plan(seed=0, models=(), **data) -> plan_lib.Plan:
 
 
 class DataDirTest(parameterized.TestCase):
-  def test_the_configs_folder_then_the_workdirs(self):
-    plan = _plan(data_dir="/sets")
-    self.assertEqual(data_lib.data_dir(plan, _WORKDIR), "/sets")
-    self.assertEqual(data_lib.data_dir(_plan(), _WORKDIR), "/run/data")
-    self.assertIsNone(data_lib.data_dir(_plan(), None))
-
   @parameterized.product(source=("fly", "prepared"), data_dir=("", "/sets"))
   def test_plan_and_run_look_at_the_same_set(self, source, data_dir):
     plan = _plan(seed=7, source=source, data_dir=data_dir)
@@ -72,52 +65,7 @@ class DataDirTest(parameterized.TestCase):
     )
 
 
-class DataTest(absltest.TestCase):
-  def setUp(self):
-    super().setUp()
-    self.prepare = self.enterContext(
-      mock.patch.object(
-        datasets,
-        "prepare",
-        side_effect=lambda *_, **__: stored_examples.Builder(
-          [stored_examples.example(0)]
-        ),
-      )
-    )
-
-  def _data(self, plan) -> data_lib.Data:
-    return data_lib.Data(plan, _WORKDIR, hosts.Host(), timing.Stages())
-
-  def _configs(self) -> list[str]:
-    return [call.args[1] for call in self.prepare.call_args_list]
-
-  def test_on_the_fly_one_set_serves_all(self):
-    data = self._data(_plan())
-    self.assertIs(data.source(_FOG), data.clean)
-    self.assertEqual(self._configs(), ["clean"])
-    self.assertEqual(data.decoded, {"digits_c/clean/1.0.0": (0, 1)})
-    list(data.clean.batches())
-    self.assertEqual(data.decoded, {"digits_c/clean/1.0.0": (1, 1)})
-
-  def test_prepared_each_condition_has_its_own(self):
-    data = self._data(_plan(source="prepared"))
-    self.assertIsNot(data.source(_FOG), data.clean)
-    self.assertIs(data.source(_FOG), data.source(_FOG))
-    self.assertEqual(self._configs(), ["gaussian_noise_3", "clean"])
-
-  def test_hosts_share_a_batch(self):
-    host = types.SimpleNamespace(index=0, count=2)
-    data = data_lib.Data(_plan(), _WORKDIR, host, timing.Stages())
-    with mock.patch("jax.experimental.multihost_utils.sync_global_devices"):
-      self.assertEqual(data.clean.batch_size, 16)
-
-
 class OptionsTest(parameterized.TestCase):
-  def test_prepared_sets_have_the_runs_seed(self):
-    plan = _plan(seed=7, source="prepared")
-    self.assertEqual(plan.options("raw"), {"codec": "raw", "seed": 7})
-    self.assertEqual(_plan(seed=7).options("raw"), {"codec": "raw"})
-
   def test_geometry(self):
     with self.assertRaisesRegex(errors.UserError, "models of one geometry"):
       _plan(geometry="model", models=["inceptionv3", "resnet18"])

@@ -65,10 +65,6 @@ class DatasetConfigTest(parameterized.TestCase):
       self.assertEqual(getattr(derived.data, key), getattr(spec.data, key))
     self.assertEqual(derived.data.split, builder.SPLIT)
 
-  def test_another(self):
-    with self.assertRaisesRegex(errors.UserError, "Unknown benchmark 'digitz'"):
-      dataset_config.config_values("digitz")
-
 
 class ForeignBuilderTest(absltest.TestCase):
   """A builder that somebody's code derives from a kind of ours, and imports."""

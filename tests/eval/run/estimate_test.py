@@ -2,11 +2,9 @@
 
 from unittest import mock
 
-from eval.cells.workdir import Workdir
 from eval.run import costs as costs_lib
 from eval.run import estimate
 from eval.run import plan as plan_lib
-from robust_tfds import datasets
 from robust_tfds.shards import WHOLE, Shard
 from tests import in_folder
 from tests.eval import tiny_config
@@ -117,18 +115,3 @@ class EstimateTest(in_folder.TestCase):
     lines = estimate.describe(plan).splitlines()
     self.assertEndsWith(lines[0], "corrupted on the fly, snow left out")
     self.assertIn("snow left out: no mean over all corruptions", lines)
-
-  def test_number_of_examples_is_that_of_the_set_where_it_lies(self):
-    workdir = Workdir(self.root / "run")
-    config = tiny_config.get_config()
-    with config.unlocked():
-      config.data.update(limit=0, corruptions="none")
-      config.models.digits_cnn.name = "digits_linear"
-    plan = plan_lib.make(config)
-    with mock.patch.object(
-      datasets, "prepared_examples", return_value=None
-    ) as look:
-      lines = estimate.describe(plan, workdir, measure=True).splitlines()
-    self.assertEqual(look.call_args.kwargs["data_dir"], str(workdir.data))
-    self.assertRegex(lines[2], r"digits_cnn \d+\.\d+ ms; per example: dec")
-    self.assertFalse(workdir.path.exists())

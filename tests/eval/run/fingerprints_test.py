@@ -1,20 +1,17 @@
 """What a cell's fingerprint covers, and cells of something else refused."""
 
 import dataclasses
-import pathlib
 import types
 from unittest import mock
 
-import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from eval.cells import provenance
-from eval.cells.workdir import Workdir
 from eval.pipeline import inputs
 from eval.run import plan as plan_lib
 from eval.run.execution import fingerprints
 from eval.run.model import load as load_lib
-from robust_tfds import errors, models
+from robust_tfds import models
 from tests.eval import tiny_config
 from tests.eval.pipeline import stored_examples
 
@@ -60,30 +57,6 @@ class CellsTest(parameterized.TestCase):
     self.assertLen(set(configs), 5)
     self.assertLen({c.fingerprint for c in cells}, 5)
 
-  def test_of_some_as_of_all(self):
-    chosen = _plan().cells[1::2]
-    self.assertEqual(_cells(chosen=chosen), _cells()[1::2])
-    self.assertEqual([(c.model, c.condition) for c in _cells()], _plan().cells)
-
-  def test_models_one_after_the_other(self):
-    one = _plan()
-    plan = dataclasses.replace(
-      one,
-      models=dict.fromkeys("ab", one.models["digits_cnn"]),
-      definitions=dict.fromkeys("ab", one.definitions["digits_cnn"]),
-    )
-    chosen = [(label, c) for label in "ab" for c in plan.conditions]
-    source = inputs.Source(
-      stored_examples.Builder([stored_examples.example(0)]),
-      "test",
-      batch_size=1,
-    )
-    data = types.SimpleNamespace(source=lambda _: source)
-    loaded = {"a": _loaded("1"), "b": _loaded("2")}
-    contents = types.SimpleNamespace(sha256=lambda _: "abc")
-    cells = fingerprints.cells(plan, data, loaded, contents, chosen)
-    self.assertEqual([c.model for c in cells], ["a"] * 5 + ["b"] * 5)
-
   def test_what_must_not_matter(self):
     self.assertEqual(_marks(_plan(batch_size=8, data_dir="/x")), _marks())
 
@@ -120,19 +93,3 @@ class CellsTest(parameterized.TestCase):
     self.assertEqual(clean.model_facts.corruptions_seen, [])
     self.assertStartsWith(clean.model_facts.trained_on, "digits ")
     self.assertEmpty([*clean.data.missing, *clean.model_facts.missing])
-
-
-class FinishedTest(absltest.TestCase):
-  def test_cells_of_something_else_are_refused_and_named(self):
-    workdir = Workdir(pathlib.Path(self.create_tempdir().full_path))
-    cells = _cells()
-    columns = {"example_id": np.array(["a"]), "frame": np.zeros(1, np.int32)}
-    fingerprints.check_finished(workdir, cells)  # nothing is finished
-    for cell in cells[:2]:
-      workdir.write_cell(cell, columns)
-    fingerprints.check_finished(workdir, cells)
-    with self.assertRaisesRegex(
-      errors.UserError,
-      "holds 2 finished cells .* e.g. digits_cnn clean, digits_cnn gaussian_",
-    ):
-      fingerprints.check_finished(workdir, _cells(loaded=_loaded("other")))

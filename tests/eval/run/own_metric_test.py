@@ -16,7 +16,6 @@ from absl.testing import parameterized
 
 from eval.compare import runs, scores
 from eval.compare.boards import build, printed
-from eval.pipeline import whole_outputs
 from eval.run.execution import one_pass
 from robust_tfds import corruptions, errors, evaluate, models
 from tests import in_folder, tiny_files
@@ -433,14 +432,3 @@ class BadInputTest(in_folder.TestCase):
   def test_boxes_are_no_pictures(self):
     with self.assertRaisesRegex(errors.UserError, "data set of the task detec"):
       _run(_mean, "digits_detection_c")
-
-
-class FlatTest(parameterized.TestCase):
-  def test_flat_and_nested_are_inverse(self):
-    answer = {
-      "a.b": (np.ones((2, 3)), {"c": np.zeros(2)}),
-      "d": np.ones((2, 1)),
-    }
-    flat = whole_outputs.flat("m", answer, 2)
-    again = whole_outputs.nested(flat)
-    np.testing.assert_equal(again, answer)

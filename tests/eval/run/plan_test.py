@@ -23,17 +23,6 @@ def _config(**data):
 
 
 class PlanTest(parameterized.TestCase):
-  def test_a_plan(self):
-    plan = plan_lib.make(_config())
-    self.assertEqual((plan.dataset, plan.seed, plan.fly), ("digits_c", 0, True))
-    self.assertEqual(plan.names, ("gaussian_noise", "brightness"))
-    self.assertTrue(plan.conditions[0].clean)
-    self.assertLen(plan.cells, 5)
-    self.assertEqual(plan.cells, [("digits_cnn", c) for c in plan.conditions])
-    self.assertEqual(list(plan.models), ["digits_cnn"])
-    self.assertEqual(plan.task.setting.edition, "cifar10")
-    self.assertEqual(plan_lib.image_px(plan), 32)
-
   @parameterized.parameters(
     ({"corruptions": "fogg"}, "config.data: corruptions='fogg', .*mean 'fog'"),
     ({"severities": (0,)}, "level 0 is clean data"),
@@ -71,12 +60,6 @@ class PlanTest(parameterized.TestCase):
   def test_bad_data(self, data, message):
     with self.assertRaisesRegex(errors.UserError, message):
       plan_lib.make(_config(**data))
-
-  def test_unknown_task(self):
-    config = _config()
-    config.task = "clasification"
-    with self.assertRaisesRegex(errors.UserError, "mean 'classification'"):
-      plan_lib.make(config)
 
 
 class GeometryTest(parameterized.TestCase):

@@ -63,8 +63,3 @@ class ProgressTest(absltest.TestCase):
     self.assertIn("50%", shown)
     self.assertEndsWith(shown, "after\n")
     self.assertIn("\x1b[?25h", shown)  # the cursor is there again
-
-  def test_nothing_is_left_where_parts_hold_all(self):
-    p = progress.Progress(2, 0, {"x": 10}, stream=io.StringIO())
-    p.less(10)
-    self.assertEqual(p.left_s(), 0.0)

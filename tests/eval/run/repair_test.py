@@ -45,9 +45,6 @@ class RepairTest(absltest.TestCase):
       self.assertRegex(line, f"^{self.workdir.path}/.*: .* Moved to .*damaged/")
     return [x.rpartition("damaged/")[2].partition(";")[0] for x in lines]
 
-  def test_what_is_whole_stays(self):
-    self.assertEmpty(self._moved())
-
   def test_all_that_is_damaged(self):
     root = self.workdir.path
     cell = self.workdir.cell_folder(self._cell(3))
@@ -71,10 +68,4 @@ class RepairTest(absltest.TestCase):
     self.assertTrue(self.workdir.done(self._cell(1)))
     self.assertFalse(self.workdir.done(self._cell(3)))
     self.assertFalse(self.workdir.config_path.exists())
-    self.assertEmpty(self._moved())
-
-  def test_another_version_is_not_damage(self):
-    content = json.loads(self.workdir.config_path.read_text())
-    content["versions"]["workdir"] = 1
-    self.workdir.config_path.write_text(json.dumps(content))
     self.assertEmpty(self._moved())

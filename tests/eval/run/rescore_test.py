@@ -137,10 +137,3 @@ class RescoreTest(in_folder.TestCase):
       self._score(self._csv("one.csv"), baseline="alexnett")
     self.assertEqual((self.out / "table.csv").read_bytes(), before)
     self.assertNotIn("out.unfinished", [p.name for p in self.root.iterdir()])
-
-  def test_a_run_is_never_overwritten(self):
-    small_runs.write(self.root / "out", {"a": 0.1}, names=("fog",))
-    with self.assertRaisesRegex(ValueError, "is the workdir of a run"):
-      self._score(self._csv())
-    with self.assertRaisesRegex(ValueError, "is what is scored"):
-      self._score(self.out)

@@ -18,7 +18,7 @@ from eval.cells.workdir import Workdir
 from eval.run import plan as plan_lib
 from eval.run import runner, subsets
 from eval.tasks.parts import example_checks
-from robust_tfds import errors, evaluate, hosts, strings
+from robust_tfds import errors, evaluate
 from tests import in_folder, quick, shared_data
 from tests.eval import read_counts, tiny_runs
 
@@ -253,27 +253,6 @@ class RunTest(parameterized.TestCase):
     plain = [(r.config, r.metric, r.value, r.n, r.note) for r in rows]
     want = [(r.config, r.metric, r.value, r.n, r.note) for r in self.rows]
     self.assertEqual(plain, want)
-
-  def test_two_hosts_share_it(self):
-    from eval.pipeline import inputs
-
-    plan = plan_lib.make(
-      tiny_runs.config("whole", subset=str(self.file), **self.data)
-    )
-    builder = runner.Runner(plan, self.base / "first").data.clean.builder
-    ids = []
-    for index in range(2):
-      source = inputs.Source(
-        builder,
-        "test",
-        batch_size=8,
-        host=hosts.Host(index, 2),
-        subset=plan.subset,
-      )
-      self.assertEqual(source.share, 21)
-      ids += [strings.text(e["example_id"]) for e in source.rows()]
-      self.assertEqual(source.decoded, 21 - index)
-    self.assertEqual(sorted(ids), self.ids)
 
   def test_refused(self):
     other = self.base / "absent.txt"

@@ -116,9 +116,6 @@ class WriterTest(in_folder.TestCase):
     self._refuses("predictions.npz", run)
     self.assertFalse(self.out.exists())
 
-  def test_no_run(self):
-    self._refuses("there is no such folder", self.root / "nowhere")
-
   def test_the_table_is_that_of_the_predictions_and_not_the_runs(self):
     run = small.run(self.root / "run")
     (run / "table.csv").write_text("nonsense")

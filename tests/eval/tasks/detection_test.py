@@ -3,7 +3,6 @@
 import collections
 import json
 import pathlib
-import types
 
 import jax.numpy as jnp
 import numpy as np
@@ -17,12 +16,10 @@ from eval.metrics import detection as metrics
 from eval.metrics import resampling
 from eval.metrics.detection import coco
 from eval.readers import base as readers_base
-from eval.run import plan as plan_lib
 from eval.tasks import base, detection
-from eval.tasks.detections import masks, result_lists
+from eval.tasks.detections import result_lists
 from eval.tasks.headlines import headlines, stored_numbers
 from robust_tfds import conditions, errors
-from robust_tfds.coco import rle
 from robust_tfds.conditions import Condition
 from tests import shared_data
 from tests.eval import tiny_runs
@@ -53,23 +50,6 @@ class RunTest(absltest.TestCase):
     self.assertIn("(71 of 75)", mpc.note)
     truth = json.loads((self.folder / "truth.json").read_text())
     self.assertLen(truth["images"], 20)
-
-  def test_reports(self):
-    names = {p.name for p in (self.folder / "reports").iterdir()}
-    self.assertContainsSubset(
-      {
-        "summary.txt",
-        "leaderboard.md",
-        "cells.md",
-        "detection_gallery.png",
-        "report.html",
-      },
-      names,
-    )
-
-  def test_another_codec_on_the_fly(self):
-    with self.assertRaisesRegex(ValueError, "cannot be made on the fly"):
-      plan_lib.make(tiny_runs.config("detection", codec="jpeg85"))
 
 
 def _truth():
@@ -117,23 +97,6 @@ class ScoreTest(absltest.TestCase):
 
   def test_voc_rules_for_pascal(self):
     self.assertEqual(self._values("pascal_c", _predicted()), {"bbox/AP50": 1.0})
-
-  def test_masks(self):
-    gt = _truth()
-    outputs = {
-      "boxes": np.array([[(5, 5, 25, 25), (0, 0, 0, 0)]], np.float32),
-      "classes": np.array([[1, -1]]),
-      "masks": np.ones((1, 2, 28, 28), np.float32),
-    }
-    (text,) = masks.texts(outputs, [0], np.array([[40, 50]]))
-    whole = rle.decode(rle.Mask(text, (40, 50)))
-    self.assertEqual(whole.sum(), 400)
-    self.assertTrue(whole[5:25, 5:25].all())
-    gt["annotations"][0]["segmentation"] = {"size": [40, 50], "counts": text}
-    cell = Cell("m", "coco_c", Condition())
-    rows = _TASK.cell_rows(cell, _predicted(masks=np.array([text])), gt)
-    values = {r.metric: r.value for r in rows}
-    self.assertAlmostEqual(values["segm/AP"], 1.0)
 
   def test_what_the_gallery_says(self):
     kinds = [o.kind for o in _TASK.overlays("a.png", _predicted(), _truth(), 0)]
@@ -281,28 +244,6 @@ class ReduceTest(absltest.TestCase):
     )
     np.testing.assert_allclose(got["scores"], [[0.7, 0.2, 0.0]], rtol=1e-6)
     self.assertEqual(got["classes"].tolist(), [[3, 1, -1]])
-
-  def test_columns(self):
-    batch = types.SimpleNamespace(
-      mask=np.array([True, False]),
-      example_id=["a", ""],
-      group_id=["a", ""],
-      frame=np.zeros(2, np.int32),
-      label=np.array([-1, -1], np.int32),
-      examples=[{"image_id": 4}],
-      size=np.array([[4, 4], [4, 4]]),
-    )
-    outputs = {
-      "boxes": np.zeros((2, 3, 4), np.float32),
-      "scores": np.zeros((2, 3), np.float32),
-      "classes": np.full((2, 3), -1),
-    }
-    got = _TASK.columns(batch, outputs, Condition())
-    self.assertEqual(got["boxes"].shape, (1, 3, 4))
-    facts = _TASK.example_columns(batch)
-    self.assertEqual(facts["image_id"].tolist(), [4])
-    self.assertEqual(facts["example_id"].tolist(), ["a"])
-    self.assertNotIn("label", facts)
 
 
 _KINDS = {"": "detection", "localization/": "localisation_class_agnostic"}

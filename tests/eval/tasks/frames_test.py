@@ -3,7 +3,6 @@
 import pathlib
 import shutil
 import tempfile
-import types
 
 import jax
 import jax.numpy as jnp
@@ -76,48 +75,11 @@ class DigitsTest(parameterized.TestCase):
         self.rows["digits_cnn", f"acc_pmk/k={k}"].value, at["acc_pmk"][0]
       )
 
-  def test_breakdowns(self):
-    classes = [m for model, m in self.rows if m.startswith("acc_orig/class=")]
-    self.assertLen(classes, 20)
-    n = sum(self.rows["digits_cnn", f"acc_orig/class={c}"].n for c in range(10))
-    self.assertEqual(n, 120)
-    offsets = [m for _, m in self.rows if m.startswith("error/offset=")]
-    self.assertLen(offsets, 42)
-    self.assertIn(("digits_cnn", "error/offset=-10"), self.rows)
-    self.assertIn(("digits_cnn", "conditional/distance=10"), self.rows)
-    cdf = [
-      self.rows["digits_cnn", f"linf_cdf/pairs={t / 20:.2f}"].value
-      for t in range(21)
-    ]
-    self.assertEqual(cdf, sorted(cdf))
-    self.assertEqual((cdf[0], cdf[-1]), (0, 1))
-    unknown = [m for _, m in self.rows if "frame_type" in m or "fps" in m]
-    self.assertEmpty(unknown)  # digits have no codec
-
   def test_static_worst_frames(self):
     for model in ("digits_cnn", "digits_linear"):
       static = self.rows[model, "acc_static_worst"].value
       self.assertGreaterEqual(static, self.rows[model, "acc_pmk"].value - 0.05)
       self.assertLess(static, self.rows[model, "acc_orig"].value)
-
-  def test_reports(self):
-    folder = self.folder / "reports"
-    for name in (
-      "scatter",
-      "k_curve",
-      "offsets",
-      "classes",
-      "gallery",
-      "distances",
-    ):
-      picture = folder / f"natural_{name}.png"
-      self.assertGreater(picture.stat().st_size, 5000)
-    page = (folder / "report.html").read_text()
-    for title in ("Error by offset", "Sets with failing frames"):
-      self.assertIn(title, page)
-    text = (folder / "natural_perturbations.md").read_text()
-    self.assertIn("What the review changed", text)
-    self.assertIn("not corrupted", text)
 
   @pytest.mark.slow
   def test_the_table_is_made_again_from_the_cells(self):
@@ -308,14 +270,6 @@ class SummaryTest(absltest.TestCase):
       "linf": np.full(5 * n, np.nan, np.float32),
     }
 
-  def _rows(self, models, dataset="ytbb_robust"):
-    task = frames.Frames(base.Setting(dataset))
-    cells = [
-      (Cell(f"m{i}", dataset, Condition()), self._predicted(20, i))
-      for i in range(models)
-    ]
-    return task.score(cells).rows
-
   def test_effective_robustness(self):
     columns = self._predicted(1109)
     columns["frame_type"] = np.full(5 * 1109, "")
@@ -332,44 +286,6 @@ class SummaryTest(absltest.TestCase):
     line = by_metric["published_trend_slope"] * x
     line += by_metric["published_trend_intercept"]
     self.assertAlmostEqual(by_metric["effective_robustness"], y - line)
-
-  def test_frame_types_and_rates(self):
-    rows = {r.metric: r for r in self._rows(1)}
-    self.assertEqual(rows["acc_orig/frame_type=I"].n, 10)
-    without = rows["acc_pmk/without_frame_type=P"]
-    self.assertEqual(without.value, rows["acc_pmk/frame_type=I"].value)
-    self.assertEqual(rows["acc_pmk/fps=29"].n, 20)
-
-  def test_lines_and_reports_of_many_models(self):
-    rows = self._rows(4)
-    over = {r.metric: r for r in rows if not r.model}
-    self.assertEqual(over["trend_slope"].n, 4)
-    self.assertAlmostEqual(
-      over["published_trend_slope"].value, 1.26615, delta=1e-5
-    )
-    context = reports.Context(
-      facts=frames.Frames.facts,
-      family=frames.Frames.family,
-      dataset="ytbb_robust",
-      rows=rows,
-      corruptions=(),
-      networks=frames.Frames(base.Setting("ytbb_robust")).published_networks(),
-      provenance=("a test",),
-    )
-    self.assertEqual(context.models, ["m0", "m1", "m2", "m3"])
-    folder = pathlib.Path(self.create_tempdir().full_path)
-    written = {p.name for p in reports.write_all(context, folder)}
-    self.assertContainsSubset(
-      {"natural_scatter.png", "natural_perturbations.md", "report.html"},
-      written,
-    )
-    text = (folder / "natural_perturbations.md").read_text()
-    self.assertIn(
-      "| testbed's standard models | 78 | 1.266 [1.175, 1.358]", text
-    )
-    self.assertIn("By frame type of the anchor: m0", text)
-    table.write(rows, folder / "table.csv")
-    self.assertEqual(table.read(folder / "table.csv"), rows)
 
   def test_gallery_picks_right_anchors_and_their_nearest_errors(self):
     columns = self._predicted(2)
@@ -390,27 +306,6 @@ def _task(dataset="ucf101_p", **setting):
 
 class ConditionsTest(absltest.TestCase):
   """Video: conditions, views averaged, gamma in the table."""
-
-  def _configs(self, perturbations, severities=(1, 5)):
-    data = {"perturbations": perturbations, "severities": severities}
-    return [c.config for c in _task(data=data).conditions()]
-
-  def test_names(self):
-    self.assertLen(self._configs("all", (1, 2, 3, 4, 5)), 91)
-    self.assertEqual(
-      self._configs("camera,jpeg", 2),
-      [
-        "clean",
-        "jpeg_2",
-        "static_rotation_2",
-        "random_rotation_2",
-        "translation_2",
-      ],
-    )
-    with self.assertRaisesRegex(ValueError, "Did you mean 'jumbling'"):
-      self._configs("jumblin")
-    with self.assertRaisesRegex(ValueError, "must be 1-5"):
-      self._configs("jpeg", (7,))
 
   def test_a_codec_on_the_fly(self):
     with self.assertRaisesRegex(ValueError, "'h264' is for prepared videos"):
@@ -567,20 +462,6 @@ class TableTest(in_folder.TestCase):
     for key, of in width.items():
       self.assertGreater(of["together"], 1.8 * of["alone"], key)
 
-  def test_columns_of_natural_shifts(self):
-    batch = types.SimpleNamespace(
-      mask=np.array([True, False]),
-      example_id=["a", ""],
-      group_id=["a", ""],
-      frame=np.zeros(2, np.int32),
-      label=np.array([3, -1], np.int32),
-      examples=[{"shift": b"old_person", "category": b"Age"}],
-    )
-    got = _task().example_columns(batch)
-    self.assertEqual(got["label"].tolist(), [3])
-    self.assertEqual(got["shift"].tolist(), ["old_person"])
-    self.assertEqual(got["category"].tolist(), ["Age"])
-
   @parameterized.parameters(
     (1, ("jpeg_3",), "", "missing: jpeg 3 (1 of 91)"),
     (1, ("jpeg_3",), "jpeg", "missing: jpeg 3 (1 of 6)"),
@@ -594,37 +475,9 @@ class TableTest(in_folder.TestCase):
     self.assertEqual(row.note, note)
 
 
-class RunTest(absltest.TestCase):
-  @classmethod
-  def setUpClass(cls):
-    super().setUpClass()
-    cls.folder = tiny_runs.folder("video")
-    cls.rows = table.read(cls.folder / "table.csv")
-
-  def test_rows_and_reports(self):
-    clean = table.select(self.rows, config="clean", metric="accuracy")[0]
-    self.assertEqual(clean.n, 20)
-    self.assertBetween(clean.value, clean.lo, clean.hi)
-    (temporal,) = table.select(self.rows, metric="gamma_r/temporal")
-    self.assertIn("missing: all but clean, freezing", temporal.note)
-    names = {p.name for p in (self.folder / "reports").iterdir()}
-    self.assertContainsSubset(
-      {
-        "action_confusion.md",
-        "action_confusion.png",
-        "action_curves.png",
-        "action_strips.png",
-        "report.html",
-        "summary.txt",
-      },
-      names,
-    )
-
-
 _COMMON = conditions.SEQUENCES.names("common")
 _TASK = sequences.Sequences(base.Setting("digits_p"))
 _condition = conditions.SEQUENCES.condition
-_ROOT = pathlib.Path(__file__).resolve().parents[3]
 
 
 def _logits(n=3, frames=16, classes=50, seed=0):
@@ -698,23 +551,6 @@ class SequencesReduceTest(parameterized.TestCase):
     metrics = {r.metric for r in _TASK.cell_rows(cell, got)}
     self.assertEqual(metrics, {"flip_probability", "zipf_distance"})
     self.assertEqual((got["top5"][..., 4] == -1).all(), True)
-
-
-class SequencesConditionsTest(parameterized.TestCase):
-  def _conditions(self, perturbations="all", difficulties=(1,)):
-    data = ml_collections.ConfigDict(
-      {"perturbations": perturbations, "difficulties": difficulties}
-    )
-    task = sequences.Sequences(base.Setting("digits_p", data=data))
-    return [c.config for c in task.conditions()]
-
-  def test_names(self):
-    self.assertLen(self._conditions(), 15)
-    self.assertEqual(
-      self._conditions("translate,shot_noise", (1, 3)),
-      ["clean", "shot_noise", "shot_noise_3", "translate"],
-    )
-    self.assertEqual(self._conditions("none"), ["clean"])
 
 
 class SequencesSummaryTest(absltest.TestCase):
@@ -814,33 +650,3 @@ class SequencesRunTest(parameterized.TestCase):
       stability.flip_probability(cell["top5"][..., 0], False, 2),
       places=15,
     )
-
-  def test_all_reports(self):
-    config = tiny_runs.config(
-      "sequences", perturbations="common", limit=8, difficulties=(1,)
-    )
-    with config.unlocked():
-      config.reports, config.baseline = True, "model:digits_cnn"
-    workdir = pathlib.Path(self.create_tempdir().full_path) / "reports"
-    tiny_runs.copy("sequences", workdir, cells=False, config=False)
-    tiny_runs.start(config, workdir)
-    names = {p.name for p in (workdir / "reports").iterdir()}
-    self.assertContainsSubset(
-      {
-        "summary.txt",
-        "leaderboard.md",
-        "leaderboard.tex",
-        "cells.md",
-        "stability_scatter.png",
-        "strips.png",
-        "report.html",
-      },
-      names,
-    )
-    page = (workdir / "reports" / "report.html").read_text()
-    self.assertRegex(
-      page, r"digits_cnn: [^<]* wrong clean, [^<]* flips under 10"
-    )
-    self.assertIn("<svg", page)  # the scatter
-    self.assertEqual(page.count('class="line"'), 10)  # a perturbation each
-    self.assertIn("mFR", page)

@@ -14,8 +14,8 @@ from etils import epath
 from eval import papers
 from eval.cells.number import Number
 from eval.compare import runs, scores, slugs
+from eval.compare.boards import board as board_lib
 from eval.compare.boards import (
-  board,
   build,
   effective,
   exclusions,
@@ -23,10 +23,9 @@ from eval.compare.boards import (
   ranks,
   tables,
 )
-from eval.compare.boards import board as board_lib
 from eval.metrics import resampling, trend
 from eval.metrics.replicates import Replicates
-from robust_tfds import conditions, errors
+from robust_tfds import errors
 from tests import in_folder, shared_data
 from tests.eval.compare import small_runs
 from tests.eval.report.figures import boards as figures_boards
@@ -101,15 +100,6 @@ class BuildTest(in_folder.TestCase):
     (board,) = self._boards(two, same)
     self.assertEmpty([n for n in board.notes if "decoded" in n])
 
-  def test_numbers_are_the_table_of_the_run(self):
-    (board,) = self._boards(self._write("one", {"a": 0.1}))
-    number = board.entries[0].number("mean_corruption_error")
-    # Severity s adds 2 s points: 10 % + 2 % * 3, of 40 examples.
-    self.assertAlmostEqual(number.value, 0.17, delta=0.02)
-    self.assertLess(number.lo, number.value)
-    self.assertGreater(number.hi, number.value)
-    self.assertEqual(number.n, small_runs.EXAMPLES)
-
   @parameterized.parameters(
     ({"codec": "jpeg85"}, "codec"),
     ({"px": [64, 64]}, "px"),
@@ -138,10 +128,6 @@ class BuildTest(in_folder.TestCase):
     two = self._write("two", {"b": 0.2}, names=["fog"], facts=facts)
     (board,) = self._boards(one, two)
     self.assertEmpty(board.differs)
-
-  def test_a_board_has_its_name_first(self):
-    (board,) = self._boards(self._write("one", {"<>": 0.1}, names=["fog"]))
-    self.assertEqual(board.key, "digits-c")
 
   def test_partial_runs_are_shown_and_not_ranked(self):
     whole = self._write("whole", {"a": 0.1})
@@ -252,26 +238,9 @@ class BuildTest(in_folder.TestCase):
     self.assertEqual(list(first.differs), ["baseline"])
     self.assertLen(second.entries, 2)
 
-  def test_conditions_are_in_paper_order(self):
-    (board,) = self._boards(self._write("one", {"a": 0.1}))
-    family = conditions.PICTURES
-    expected = [conditions.Condition()] + [
-      family.condition(n, s)
-      for n in family.names("common")
-      for s in conditions.SEVERITIES
-    ]
-    self.assertEqual(list(board.conditions), expected)
-
 
 class ExclusionsTest(absltest.TestCase):
   """Which runs and models are excluded, in words."""
-
-  def test_words(self):
-    one = exclusions.Exclusion("r", "it is broken.", "digits_c", "a")
-    self.assertEqual(str(one), "a on digits_c, run r: it is broken.")
-    whole = exclusions.Exclusion("r", "it is broken.", "digits_c")
-    self.assertEqual(str(whole), "digits_c, run r: it is broken.")
-    self.assertEqual(str(exclusions.Exclusion("r", "gone.")), "r: gone.")
 
   def test_refusals_are_taken_and_bugs_are_not(self):
     listed = []
@@ -290,27 +259,6 @@ class ExclusionsTest(absltest.TestCase):
         [],
         [exclusions.Exclusion("r", "gone."), exclusions.Exclusion("q", "too")],
       )
-
-
-class EntryTest(absltest.TestCase):
-  """Boards as plain data: what entries and boards say of themselves."""
-
-  def test_numbers_by_name(self):
-    numbers = {
-      ("mce", "", None): Number(0.5),
-      ("mfr", "", 1): Number(0.6),
-      ("mfr", "", 2): Number(0.7),
-    }
-    entry = board.Entry("k", "l", "m", numbers=numbers)
-    self.assertEqual(entry.number("mce").value, 0.5)
-    self.assertEqual(entry.number("mfr").value, 0.6)
-    self.assertEqual(entry.number("mfr", level=2).value, 0.7)
-    self.assertIsNone(entry.number("ce", "fog"))
-
-  def test_missing_facts(self):
-    data, by = {"codec": None, "n": 1}, {"weights": None, "dtype": ""}
-    entry = board.Entry("k", "l", "m", data=data, model_facts=by)
-    self.assertEqual(entry.missing, ["codec", "weights"])
 
 
 _OURS = {
@@ -361,9 +309,6 @@ class PrintedTest(absltest.TestCase):
     (words,) = printed.doubts(entries.values())
     self.assertIn("X3D, scratch", words)
     self.assertEmpty(printed.doubts(self._entries(dataset="digits_c")))
-
-  def test_of_no_paper(self):
-    self.assertEmpty(self._entries(dataset="digits_c"))
 
 
 def _numbers(columns):
@@ -442,16 +387,6 @@ class TablesTest(absltest.TestCase):
       ("classification", "2", "2", "raw"),
     )
 
-  def test_entries(self):
-    first, second = self._read("digits-c.csv")
-    self.assertEqual(first["rank"], "1")
-    self.assertEqual(second["model"], "b, c")
-    self.assertEqual(second["data_px"], "[32, 32]")
-    self.assertLess(
-      float(first["mean_corruption_error_lo"]),
-      float(first["mean_corruption_error"]),
-    )
-
   def test_no_text_is_a_formula(self):
     for path in self.files:
       with open(path, newline="") as f:
@@ -480,11 +415,6 @@ class TablesTest(absltest.TestCase):
     mean = next(r for r in rows if r["metric"] == "mean_corruption_error")
     self.assertLess(float(mean["jackknife_lo"]), float(mean["value"]))
     self.assertGreater(float(mean["jackknife_hi"]), float(mean["value"]))
-
-  def test_summary(self):
-    text = tables.summary(self.boards[0])
-    self.assertIn("digits_c (classification)", text)
-    self.assertIn("b, c", text)
 
   def test_a_summary_has_what_was_held_out(self):
     names = ("clean_error", "mean_corruption_error", "mce", "relative_mce")
@@ -650,36 +580,6 @@ class EffectiveTest(parameterized.TestCase):
     self.assertIn("held fixed, of 3 models alone", wide.note)
     self.assertGreater((wide.hi - wide.lo) / (drawn.hi - drawn.lo), 1.8)
 
-  @parameterized.parameters(
-    ("classification", "imagenet_c", "", "on 7 printed networks .* AlexNet's"),
-    ("video", "ucf101_p", "", "on 11 printed networks .*x implied by printed"),
-    (
-      "frames",
-      "ytbb_robust",
-      "",
-      "^the 78 standard models of Taori et al. 2020",
-    ),
-    (
-      "frames",
-      "ytbb_robust",
-      "testbed",
-      "^by the method of Taori .*all.* 110 checkpoint",
-    ),
-  )
-  def test_who_the_line_is_of(self, task, dataset, name, words):
-    line = effective.fitted(task, dataset, name)
-    self.assertRegex(line.described, words)
-    is_theirs = not line.words.startswith("by the method of")
-    self.assertEqual(is_theirs, line.name == effective.STANDARD)
-
-  def test_a_note_says_how_far_the_line_is_known_and_that_it_is_extrapolated(
-    self,
-  ):
-    line = effective.fitted("classification", "imagenet_c")
-    self.assertRegex(line.fixed(0.9), r"own 95 % here are -\d\d?\.\d to \+")
-    self.assertIn("lie between 56.5 and 76.1 %", line.beyond(0.9))
-    self.assertEmpty(line.beyond(0.7))
-
   def test_a_videos_clean_accuracy_follows_from_its_gammas(self):
     """The interval is that of draws of the two accuracies themselves."""
     rng, groups = np.random.default_rng(0), 300
@@ -740,10 +640,3 @@ class EffectiveTest(parameterized.TestCase):
     self.assertIn("logit infinite", first.note)
     self.assertIsNotNone(second.value)
     self.assertIn(effective.METRIC, added.headlines)
-
-  def test_models_without_the_numbers_are_left_out(self):
-    board = _board("frames", [(0.5, 0.4)], "imagenet_vid_robust")
-    bare = dataclasses.replace(board.entries[0], key="bare", numbers={})
-    board = dataclasses.replace(board, entries=[*board.entries, bare])
-    added = effective.add(board)
-    self.assertIsNone(added.entries[1].number(effective.METRIC.name))

@@ -1,67 +1,16 @@
 """Objects, overlaps and matches that AP is made of."""
 
-import math
-
 import numpy as np
 from absl.testing import absltest, parameterized
 from pycocotools import mask as coco
 
 from eval.metrics import detection
 from eval.metrics.detection import (
-  checks,
   matches,
-  objects,
   operating_point,
   overlaps,
 )
 from robust_tfds.coco import rle
-
-
-def _truth():
-  square = [2.0, 2.0, 8.0, 2.0, 8.0, 8.0, 2.0, 8.0]
-  return checks.ground_truth(
-    {
-      "images": [{"id": i, "width": 20, "height": 10} for i in (9, 4, 7)],
-      "categories": [{"id": 30, "name": "a"}, {"id": 3, "name": "b"}],
-      "annotations": [
-        {
-          "id": number,
-          "image_id": image,
-          "category_id": 3,
-          "bbox": [2, 2, 6, 6],
-          "area": 36,
-          "iscrowd": number == 1,
-          "segmentation": [square],
-        }
-        for number, image in enumerate((7, 9, 4))
-      ],
-    }
-  )
-
-
-class ObjectsTest(absltest.TestCase):
-  """Objects of a ground truth as columns."""
-
-  def test_of_some_pictures(self):
-    got = objects.truth_objects(_truth(), np.array([7, 9]))
-    self.assertEqual(got.image.tolist(), [0, 1])
-    self.assertEqual(got.label.tolist(), [1, 1])
-    self.assertEqual(got.crowd.tolist(), [False, True])
-    self.assertEqual(got.area.tolist(), [36, 36])
-    self.assertIsNone(got.masks)
-
-  def test_of_no_picture(self):
-    got = objects.truth_objects(_truth(), np.zeros(0, np.int64))
-    self.assertEqual((got.image.shape, got.box.shape), ((0,), (0, 4)))
-
-  def test_masks_are_drawn_once(self):
-    truth = _truth()
-    got = objects.truth_objects(truth, np.array([4, 7, 9]), "segm")
-    self.assertEqual(got.image.tolist(), [1, 2, 0])
-    mask = rle.Mask(got.masks[0]["counts"], (10, 20))
-    self.assertEqual(rle.area(mask), 36)
-    again = objects.truth_objects(truth, np.array([4]), "segm")
-    self.assertIs(again.masks[0], got.masks[2])
 
 
 def _every_pair(first, second):
@@ -94,13 +43,6 @@ class OverlapsTest(absltest.TestCase):
     areas = overlaps.mask_areas(runs)
     np.testing.assert_array_equal(areas, pixels.sum(axis=(1, 2)))
     self.assertEqual(overlaps.mask_areas([]).shape, (0,))
-
-  def test_pairs_are_of_equal_keys(self):
-    pairs = overlaps.Pairs.from_keys(np.array([5, 1, 9]), np.array([1, 5, 5]))
-    self.assertEqual(pairs.detection.tolist(), [0, 0, 1])
-    self.assertEqual(pairs.thing.tolist(), [1, 2, 0])
-    few = pairs.where(np.array([True, False, True]))
-    self.assertEqual(few.thing.tolist(), [1, 0])
 
 
 def _objects(rng, number):
@@ -256,62 +198,3 @@ class RmseTest(absltest.TestCase):
       ]
     )
     self.assertEqual(got, {("fog", 1): 20.0, ("fog", 2): 100.0})
-
-
-_ROW = [5, 0, 0, 1, 1, 0.5, 9]
-_DETECTION = {
-  "image_id": 5,
-  "category_id": 9,
-  "score": 0.5,
-  "bbox": [0, 0, 1, 1],
-}
-
-
-def _checks_truth():
-  return {
-    "images": [{"id": 5, "height": 4, "width": 6}],
-    "categories": [{"id": 9, "name": "cat"}],
-    "annotations": [
-      {"id": 0, "image_id": 5, "category_id": 9, "bbox": [0, 1, 2, 3]}
-    ],
-  }
-
-
-class GroundTruthTest(absltest.TestCase):
-  """What COCO's tools take without a word is refused and named."""
-
-  def test_numbered_from_one_with_defaults(self):
-    truth = _checks_truth()
-    (got,) = checks.ground_truth(truth, "bbox")["annotations"]
-    self.assertEqual((got["id"], got["area"], got["iscrowd"]), (1, 6.0, 0))
-    self.assertEqual(
-      truth, _checks_truth()
-    )  # a copy was changed, not the argument
-
-
-class DetectionsTest(absltest.TestCase):
-  def test_only_what_is_compared_is_passed_on(self):
-    got = checks.detections(
-      _checks_truth(), [{**_DETECTION, "more": 1}], "bbox"
-    )
-    self.assertEqual(got.rows().tolist(), [[5, 0, 0, 1, 1, 0.5, 9]])
-    far = {**_checks_truth(), "annotations": [], "images": [{"id": 2**60}]}
-    distant = {**_DETECTION, "image_id": 2**60}
-    (row,) = checks.detections(far, [distant], "bbox").rows()
-    self.assertEqual(row, distant)
-
-
-class ArrayTest(parameterized.TestCase):
-  def test_rows(self):
-    got = checks.detection_array(_checks_truth(), np.array([_ROW]))
-    np.testing.assert_array_equal(got, [_ROW])
-
-  @parameterized.parameters((0, 4), (3, -1), (5, math.nan), (6, 1))
-  def test_refusals(self, column, value):
-    rows = np.array([_ROW, _ROW])
-    rows[1, column] = value
-    with self.assertRaisesRegex(ValueError, "^Detection 1, "):
-      checks.detection_array(_checks_truth(), rows)
-
-  def test_known_images(self):
-    self.assertEqual(checks.known_images(_checks_truth(), [5, 5]), [5])

@@ -2,7 +2,6 @@
 
 import itertools
 
-import jax.numpy as jnp
 import numpy as np
 from absl.testing import absltest, parameterized
 
@@ -136,18 +135,6 @@ class SummarizeTest(parameterized.TestCase):
     self.assertAlmostEqual(got["rpc"], mpc / 0.6, delta=1e-12)
     self.assertEqual(got["p"], 0.6)
     self.assertEqual(list(got["per_corruption"]), list(names))
-
-  def test_sizes(self):
-    sizes = {k: len(benchmark.names(k)) for k in benchmark.scopes()}
-    self.assertEqual(sizes["benchmark"], 15)
-    self.assertEqual(sizes["all"], 19)
-    self.assertEqual(sizes["validation"], 4)
-
-  def test_arrays_of_jax(self):
-    cells = {n: jnp.full(5, 0.25) for n in benchmark.names("benchmark")}
-    cells["fog"] = [jnp.asarray(0.25)] * 5
-    got = detection.summarize(cells, jnp.asarray(0.5))
-    self.assertEqual((got["p"], got["mpc"], got["rpc"]), (0.5, 0.25, 0.5))
 
   def test_refusals(self):
     cells = _cells()

@@ -20,10 +20,7 @@ from eval.papers import raw_results
 from eval.report import figures
 from eval.report.figures import base, drawing
 from eval.report.figures.parts import (
-  confusions,
   own,
-  printed_table,
-  severity_curves,
 )
 from eval.report.figures.shankar import f3
 from robust_tfds import conditions, errors
@@ -79,20 +76,6 @@ class Figure9Test(absltest.TestCase):
     self.assertIn("no accuracy on ImageNet-1K is known of it", words)
     self.assertIn("my_net", words)
     self.assertNotIn("resnet50,", words)
-
-  def test_the_paper_s_set_stands_beside_it(self):
-    (figure,) = figures.select("hendrycks_f9")
-    ((one, asked),) = figure.parts(base.Request(boards=[_runs("resnet50")]))
-    self.assertLen(one.drawn(asked).numbers.lines, 2 * (8 + 1))
-
-  def test_other_subtypes_stand_apart(self):
-    (figure,) = figures.select("hendrycks_f9")
-    board = boards.board("subtypes")
-    (_, first), (apart, asked) = figure.parts(base.Request(boards=[board]))
-    self.assertLen(figure.drawn(first).numbers.lines, 2 * 8)
-    self.assertEqual(apart.name, f"hendrycks_f9_{board.key}")
-    sources = {line[-1] for line in apart.drawn(asked).numbers.lines}
-    self.assertTrue(all(s.startswith("own run") for s in sources), sources)
 
 
 def pictures(folder: pathlib.Path, names: list[str], height: int = 12) -> None:
@@ -292,16 +275,6 @@ class Figure3Test(absltest.TestCase):
     sources = [line["model"] for line in listed if "own" in line["source"]]
     self.assertEqual(sources, [other.label for other in others])
 
-  def test_networks_and_own_points(self):
-    lines_of = lines.of("shankar_f3")
-    self.assertLen(lines_of, 335 + 45)
-    names = [line["model"] for line in lines_of]
-    self.assertIn("resnet152_finetuned, printed", names)
-    self.assertIn("resnet50_detection, doubtful, printed", names)
-    models = own.from_boards([boards.board("frames"), boards.board("video")])
-    points = f3.own_points(models)
-    self.assertLen(points, 2)
-
 
 _NAME = "effective_robustness"
 
@@ -396,20 +369,6 @@ class ConfusionsTest(parameterized.TestCase):
   def test_an_unknown_condition_is_refused(self):
     with self.assertRaisesRegex(errors.UserError, "Did you mean 'jumbling_5'"):
       self.lines("schiappa_f8", "jumblin_5")
-
-  def test_cells_of_a_model(self):
-    request = boards.request("video")
-    model = own.from_boards(request.boards)[1]
-    pairs = confusions.model_pairs(request, model)
-    self.assertLen(pairs, 11)
-    self.assertEqual({k[0] for k in pairs}, {"base"})
-    self.assertEqual(
-      confusions.chosen(pairs, "shot_noise_4"), ("shot_noise", 4)
-    )
-    self.assertIn(confusions.lowest(pairs), ("shot_noise_5", "jumbling_5"))
-
-  def test_nothing_perturbed(self):
-    self.assertEqual(confusions.lowest({("a", "", 0): np.zeros((1, 2))}), "")
 
 
 class CorruptionCurvesTest(absltest.TestCase):
@@ -522,12 +481,6 @@ class PrintedTableTest(absltest.TestCase):
     self.assertEqual(values, sorted(values))
     self.assertEqual(shown[0]["model"], "DeepAugment+AugMix")
 
-  def test_a_line_stays_a_line(self):
-    shown = self.lines("hendrycks_s5_2")
-    self.assertLen(shown, 11)
-    errors = [x["clean error"] for x in shown if x["model"] == "ResNet-50"]
-    self.assertEqual(errors, [0.2387, 0.239])
-
   def test_own_lines_by_condition(self):
     board = boards.board("frames")
     model = own.from_boards([board])[0]
@@ -541,18 +494,6 @@ class PrintedTableTest(absltest.TestCase):
       shown, [("all", unreviewed), ("reviewed", model.value("acc_pmk"))]
     )
 
-  def test_own_numbers_and_their_difference(self):
-    model = own.from_boards([boards.board("frames")])[0]
-    metrics = ("acc_orig", "acc_pmk", "drop", "anchors", "mce")
-    numbers = printed_table.own_numbers(model, metrics, "/fps=25")
-    drop = numbers["acc_orig"].value - numbers["acc_pmk"].value
-    self.assertAlmostEqual(numbers["drop"].value, drop)
-    self.assertEqual(numbers["anchors"].value, 20)
-    self.assertNotIn("mce", numbers)
-
-
-_PAPER = "Schiappa et al., Figure 9"
-
 
 class SeverityCurvesTest(absltest.TestCase):
   def test_figures_take_theirs(self):
@@ -563,12 +504,3 @@ class SeverityCurvesTest(absltest.TestCase):
     (seventeen,) = figures.select("schiappa_f17")
     self.assertEqual(sixteen.boards(request), [ucf])
     self.assertEqual(seventeen.boards(request), [digits, ucf])
-
-  def test_titles_name_the_figure_and_other_data(self):
-    heading = severity_curves.heading
-    models = own.from_boards([boards.board("video")])
-    self.assertEqual(heading("Figure 9", models, "digits_c"), _PAPER)
-    self.assertEqual(
-      heading("Figure 9", models, "ucf101_p"),
-      f"{_PAPER}; here of the own data set `digits_c`",
-    )

@@ -2,7 +2,6 @@
 
 import base64
 import csv
-import dataclasses
 import io
 
 import numpy as np
@@ -21,7 +20,6 @@ from eval.report.pages import (
   fact_text,
   gallery,
   heat_map,
-  layout,
 )
 from eval.report.pages import view as view_lib
 from robust_tfds import conditions
@@ -49,14 +47,6 @@ class CsvFilesTest(absltest.TestCase):
     self.assertEqual(first["clean_error_n"], "50000")
     self.assertEqual(rows[-1]["state"], "printed")
     self.assertEqual(rows[-1]["rank"], "")
-
-  def test_corruptions_with_difficulties(self):
-    board = boards.sequences()
-    rows = _rows(csv_files.corruptions(view_lib.View(board)))
-    levels = {
-      r["difficulty"] for r in rows if r["perturbation"] == "shot_noise"
-    }
-    self.assertEqual(levels, {"1", "2", "3"})
 
   def test_cells(self):
     board = boards.classification(2)
@@ -86,12 +76,6 @@ class CsvFilesTest(absltest.TestCase):
       ours = {e.label for e in board.entries}
       self.assertContainsSubset({formulas.plain(x) for x in labels}, ours)
 
-  def test_negative_numbers_stay_numbers(self):
-    numbers = {("relative_mce", "", None): Number(-0.0123456)}
-    view = view_lib.View(boards.one(numbers=numbers))
-    (row,) = _rows(csv_files.headlines(view))
-    self.assertEqual(row["relative_mce"], "-0.012346")
-
 
 def _severity(board, place=0):
   charts = entry_charts.SeverityCharts(view_lib.View(board))
@@ -114,18 +98,6 @@ class SeverityTest(absltest.TestCase):
     self.assertIn("median of all models", chart.svg)
     self.assertIn("(extra)", chart.svg)
 
-  def test_no_interval_no_band(self):
-    cells = {
-      Condition("fog", level): {"error": Number(level / 10)} for level in (1, 2)
-    }
-    (chart,) = _severity(boards.one(cells=cells))
-    self.assertIn("<title>fog\n1: 10\n2: 20</title>", chart.svg)
-    self.assertNotIn("fill-opacity", chart.svg)
-
-  def test_one_entry_has_no_median(self):
-    (chart,) = _severity(boards.classification(1))
-    self.assertNotIn("median", chart.svg)
-
   def test_entries_share_the_axes_and_leave_nothing_behind(self):
     board = boards.classification(3)
     charts = entry_charts.SeverityCharts(view_lib.View(board))
@@ -135,20 +107,6 @@ class SeverityTest(absltest.TestCase):
     self.assertEqual(first, again)
     self.assertNotEqual(first, second)
     self.assertEqual(first.count("<title>"), second.count("<title>"))
-
-  def test_nothing_to_draw(self):
-    self.assertEmpty(_severity(boards.frames()))
-    self.assertEmpty(_severity(boards.classification(0, printed=1)))
-
-
-class PartsTest(absltest.TestCase):
-  def test_metrics_of_many_parts(self):
-    board = boards.frames()
-    charts = entry_charts.part_charts(view_lib.View(board), board.entries[0])
-    self.assertEqual(
-      [chart.title for chart in charts],
-      ["pm-10 by k", "Conditional accuracy by distance", "Error by offset"],
-    )
 
 
 class FactTextTest(parameterized.TestCase):
@@ -170,15 +128,6 @@ class FactTextTest(parameterized.TestCase):
   )
   def test_values(self, name, value, text):
     self.assertEqual(fact_text.value(name, value), text)
-
-  def test_hashes_by_their_beginnings(self):
-    self.assertEqual(fact_text.short("ids", "0" * 64), "000000000000...")
-    self.assertEqual(fact_text.short("px", [32, 32]), "32 x 32")
-    self.assertEqual(fact_text.short("ids", None), "unknown")
-
-  def test_what_is_unknown_is_named(self):
-    facts = {"codec": "raw", "trained_on": None, "weights": None}
-    self.assertEqual(fact_text.unknown_names(facts), ["weights, sha256"])
 
   def test_every_fact_has_words(self):
     names = [
@@ -276,121 +225,3 @@ class HeatMapTest(absltest.TestCase):
   def test_missing_numbers_have_no_ground(self):
     ((_, cells),) = _map(_RATE, [[None, Number(None), Number(0.1)]]).rows
     self.assertEqual(cells, [(None, "–"), (None, "–"), (0, "10")])
-
-  def test_equal_numbers_are_all_best(self):
-    for metric in (_RATE, Metric("m", "M", "higher")):
-      rows = _map(metric, [[Number(0.3)], [Number(0.3)]]).rows
-      self.assertEqual([cells for _, cells in rows], 2 * [[(0, "30")]])
-
-  def test_neighbours_of_a_corruption_share_a_heading(self):
-    columns = [
-      heat_map.Column("clean", "–", "", "0"),
-      heat_map.Column("fog_1", "1", "fog", "1", "weather"),
-      heat_map.Column("fog_2", "2", "fog", "2", "weather"),
-    ]
-    shown = _map(_RATE, [[Number(0.1)] * 3], columns)
-    self.assertEqual(shown.groups, [("", 1), ("fog", 2)])
-
-  def test_no_row_of_headings_without_neighbours(self):
-    self.assertEmpty(_map(_RATE, [[None, None]]).groups)
-
-
-class LayoutTest(absltest.TestCase):
-  def test_no_two_files_share_a_name_also_without_case(self):
-    listed = boards.several()
-    layout.check(listed)
-    paths = []
-    for board in listed:
-      kinds = ("", "corruptions", "cells")
-      paths += [layout.board(board), *(layout.csv(board, k) for k in kinds)]
-      paths += [layout.model(entry) for entry in board.entries]
-    self.assertLen({p.casefold() for p in paths}, len(paths))
-
-  def test_files_of_a_board_are_no_other_boards(self):
-    one = boards.classification(1, key="a")
-    other = boards.classification(1, key="a-cells")
-    self.assertNotEqual(layout.csv(one, "cells"), layout.csv(other))
-
-  def test_keys_that_name_no_files(self):
-    one = boards.classification(1, key="a")
-    for listed, named in (
-      ([one, one], "a"),
-      ([one, dataclasses.replace(one, key="b")], "a-0"),
-      ([one, boards.classification(1, key="A")], "A, a"),
-      ([boards.classification(0, key="../a")], "../a"),
-      ([boards.classification(0, key="")], ""),
-    ):
-      with self.assertRaisesRegex(ValueError, f"valid: .*{named}"):
-        layout.check(listed)
-
-
-def _names(metrics) -> list[str]:
-  return [metric.name for metric in metrics]
-
-
-class ViewTest(absltest.TestCase):
-  def test_the_number_that_ranks_stands_first(self):
-    view = view_lib.View(boards.classification(2))
-    self.assertEqual(view.main.name, "mce")
-    names = _names(view.headlines)
-    self.assertEqual(names[:2], ["mce", "clean_error"])
-    self.assertLen(names, 5)
-
-  def test_beside_it_stands_what_was_held_out(self):
-    names = ("clean_error", "mce", "held_out_mce")
-    numbers = {(name, "", None): Number(0.5) for name in names}
-    view = view_lib.View(boards.one(numbers=numbers))
-    order = ["mce", "held_out_mce", "clean_error"]
-    self.assertEqual(_names(view.headlines), order)
-
-  def test_details_of_the_task_stand_on_boards_the_others_on_pages(self):
-    view = view_lib.View(boards.classification(2))
-    self.assertEqual(_names(view.board_details), ["mean_error", "ce"])
-    self.assertIn("relative_ce", _names(view.details))
-
-  def test_the_main_number_of_cells_is_that_of_corrupted_ones(self):
-    self.assertEqual(
-      view_lib.View(boards.sequences()).main_cell, "flip_probability"
-    )
-    self.assertEqual(view_lib.View(boards.detection()).main_cell, "bbox/AP")
-    self.assertEqual(view_lib.View(boards.frames()).main_cell, "acc_orig")
-
-  def test_medians_are_of_the_numbers_that_are_there(self):
-    board = boards.classification(3)
-    clean = Condition()
-    values = (0.1, 0.3, 0.7)
-    entries = [
-      dataclasses.replace(e, cells={**e.cells, clean: {"error": Number(value)}})
-      for e, value in zip(board.entries, values)
-    ]
-    view = view_lib.View(dataclasses.replace(board, entries=entries))
-    self.assertEqual(view.medians[clean], 0.3)
-    two = view_lib.View(dataclasses.replace(board, entries=entries[:2]))
-    self.assertEmpty(two.medians)
-
-  def test_a_board_of_printed_rows_alone(self):
-    board = boards.classification(0, printed=2)
-    view = view_lib.View(board)
-    self.assertEmpty(view.conditions)
-    self.assertEqual(view.main_cell, "")
-    self.assertEmpty(view.cell_metrics)
-
-  def test_numbers_that_are_no_headlines(self):
-    numbers = {("mean_ece", "", None): Number(0.1)}
-    view = view_lib.View(boards.one(numbers=numbers))
-    self.assertEqual(_names(view.other_metrics), ["mean_ece"])
-    self.assertEqual(view.other_metrics[0].heading, "Mean ECE")
-
-  def test_examples_in_words(self):
-    self.assertEqual(view_lib.examples([Number(1.0, n=5000)]), "n = 5,000")
-    numbers = [Number(1.0, n=10), None, Number(1.0, n=7), Number(1.0)]
-    self.assertEqual(view_lib.examples(numbers), "n from 7 to 10")
-    self.assertEqual(view_lib.examples([None]), "")
-
-  def test_equal_notes_are_one(self):
-    numbers = {
-      "a": Number(None, note="missing: fog 3"),
-      "b": Number(0.1),
-      "c": Number(None, note="missing: fog 3"),
-    }
-    self.assertEqual(view_lib.notes(numbers), {"missing: fog 3": ["a", "c"]})

@@ -66,10 +66,6 @@ class HtmlTest(in_folder.TestCase):
     clean, worst, *_ = re.findall('alt="The example, (.*?); ours: Error', start)
     self.assertEqual([clean, worst], ["clean", f"{name} {level}"])
 
-  def test_without_pictures_it_begins_with_the_table(self):
-    context = contexts.of_task("classification", samples={})
-    self.assertNotIn('class="first"', self._page(context))
-
   def test_boxes_stand_in_their_pictures(self):
     context = contexts.of_task("detection")
     folder = self.root

@@ -7,7 +7,7 @@ import numpy as np
 from absl.testing import absltest, parameterized
 
 from eval.metrics import calibration
-from eval.report.reports import classification, reliability, video
+from eval.report.reports import classification, reliability
 from eval.report.reports.classification import cells, photographs
 from eval.report.reports.detection import cells as detection_cells
 from eval.report.reports.every_task import (
@@ -17,11 +17,11 @@ from eval.report.reports.every_task import (
   summary,
   throughput,
 )
-from eval.report.reports.frames import k_curve, offsets, tables
+from eval.report.reports.frames import tables
 from eval.report.reports.sequences import cells as sequences_cells
 from eval.report.reports.sequences import strips
 from eval.report.reports.video import confusion
-from eval.tables import breakdowns, pivot, writers
+from eval.tables import breakdowns, pivot
 from eval.tables import numbers as numbers_lib
 from robust_tfds import conditions
 from tests import in_folder
@@ -50,10 +50,6 @@ class PhotographsTest(in_folder.TestCase):
     self.assertEqual(text, "a flower: daisy 90% · honeycomb 20%\n")
     (line,) = report.page_chart(context).lines
     self.assertEqual([p.caption for p in line.pictures], [w for _, w in said])
-
-  def test_nothing_of_no_network(self):
-    context = contexts.of_task("classification", gallery={})
-    self.assertEqual(photographs.Photographs().write(context, self.root), [])
 
 
 class DetectionCellsTest(absltest.TestCase):
@@ -201,10 +197,6 @@ class SeverityCurvesTest(absltest.TestCase):
     heading = figure.axes[0].get_title(loc="left")
     self.assertEndsWith(heading, "digital, own")
 
-  def test_nothing_without_corruptions(self):
-    context = contexts.of_task("video", names=())
-    self.assertIsNone(video.CURVES.draw(context))
-
 
 _RIGHT = np.array([[0, 0], [1, 1], [2, 2]])
 
@@ -246,10 +238,6 @@ class LeaderboardsTest(in_folder.TestCase):
     latex = leaderboard_latex.LeaderboardLatex().text(context)
     self.assertNotIn("\\textbf", latex)
 
-  def test_latex_escapes(self):
-    escaped = writers.escape_latex("50%_\\")
-    self.assertEqual(escaped, "50\\%\\_\\textbackslash{}")
-
   def test_latex_says_the_metric_where_there_are_several(self):
     report = leaderboard_latex.LeaderboardLatex()
     text = report.text(contexts.of_task("sequences"))
@@ -279,19 +267,6 @@ class LeaderboardsTest(in_folder.TestCase):
       text,
     )
 
-  def test_published_numbers_of_every_perturbation(self):
-    context = contexts.of_task("sequences")
-    text = compare_published.ComparePublished().text(context)
-    self.assertIn("| ours | fr, tilt | 50.0 |", text)
-
-  def test_an_empty_name_is_the_whole_benchmark(self):
-    published = {"ours": {"gamma_r": {"": 0.5, "jumbling": 0.6}}}
-    context = contexts.of_task("video", published=published)
-    ours = pivot.headline(context, "ours", "gamma_r")
-    text = compare_published.ComparePublished().text(context)
-    self.assertIn(f"| ours | gamma\\_r | 50.0 | {100 * ours:.1f} |", text)
-    self.assertIn("| ours | gamma\\_r, jumbling | 60.0 |", text)
-
   def test_nothing_published_nothing_timed(self):
     context = contexts.of_task("video")
     self.assertEmpty(
@@ -305,31 +280,6 @@ class LeaderboardsTest(in_folder.TestCase):
     text = throughput.Throughput().text(context)
     self.assertIn("Input-bound: 80 % of the time", text)
     self.assertIn("| images/s, without compilation | 2.0 |", text)
-
-  def test_throughput_reads_examples_and_shows_images(self):
-    timing = {"rate": 2.0, "images": 10.0, "waited_s": 0.0, "wall_s": 5.0}
-    timing |= {"input_rate": 3.0, "device_rate": 40.0, "idle_share": 0.125}
-    context = contexts.of_task("video", timing=timing)
-    text = throughput.Throughput().text(context)
-    self.assertIn("| reading alone | 3.0 examples/s |", text)
-    self.assertIn("| devices alone | 40.0 images/s |", text)
-    self.assertIn("| devices idle after the first chunk | 12.5 % ", text)
-
-
-class FramesTest(parameterized.TestCase):
-  @parameterized.parameters(
-    (k_curve.KCurve, ("acc_pmk/", "conditional/")),
-    (offsets.Offsets, ("error/",)),
-  )
-  def test_a_panel_without_numbers_is_not_drawn(self, report, metrics):
-    context = contexts.of_task("frames")
-    self.assertLen(report().draw(context).axes, len(metrics))
-    while metrics:
-      metric, *metrics = metrics
-      rows = [r for r in context.rows if not r.metric.startswith(metric)]
-      context = dataclasses.replace(context, rows=rows)
-      figure = report().draw(context)
-      self.assertEqual(len(figure.axes) if figure else 0, len(metrics))
 
 
 class StripsTest(parameterized.TestCase):
@@ -347,15 +297,3 @@ class StripsTest(parameterized.TestCase):
     )
     (line,) = strips.Strips().lines(context)
     self.assertEqual(line.note, f"ours {flips} of 11")
-
-  def test_most_flips_come_first(self):
-    still, moving = np.zeros((12, 5), int), np.arange(60).reshape(12, 5) % 2
-    names = ("tilt", still), ("brightness", moving)
-    context = contexts.of_task(
-      "sequences",
-      models=("ours",),
-      names=("tilt", "brightness"),
-      predicted={("ours", name, 1): top5 for name, top5 in names},
-    )
-    lines = strips.Strips().lines(context)
-    self.assertEqual([x.name for x in lines], ["brightness", "tilt"])

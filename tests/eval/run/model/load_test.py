@@ -1,15 +1,12 @@
 """Models of a run: their weights, another resize rule, a wrong label space."""
 
 import types
-from unittest import mock
 
 import jax
-import numpy as np
 
 from eval.cells.workdir import Workdir
 from eval.run import plan as plan_lib
 from eval.run.model import load as load_lib
-from eval.run.model import trained
 from models import adapters, weights_file
 from models.convert import report
 from robust_tfds import devices, errors, hosts, models
@@ -26,19 +23,9 @@ _RECIPE = {
 }
 
 
-def build_own():
-  """A model of the user's own."""
-  return models.get("digits_linear")
-
-
 def _model(function, variables=None, rows=None):
   spec = models.get("digits_linear").spec
   return adapters.Adapted("theirs", spec, function, variables, rows)
-
-
-def build_random():
-  """Dropout was left on."""
-  return _model(lambda _, x: x[:, 0, :10, 0] + np.random.normal(size=10))
 
 
 def build_with_text():
@@ -49,11 +36,6 @@ def build_with_text():
 def build_with_key():
   """A key among its variables."""
   return _model(lambda _, x: x[:, 0, :10, 0], {"w": jax.random.key(0)})
-
-
-def build_of_five():
-  """Exported for one batch size."""
-  return _model(lambda _, x: x[:, 0].reshape(5, -1)[:, :10], rows=5)
 
 
 def _clean(classes: int = 10):
@@ -94,42 +76,10 @@ class ModelsTest(in_folder.TestCase):
     self.assertEqual(loaded.dtype, "bfloat16")
     self.assertEqual(loaded.spec, models.get("digits_linear").spec)
 
-  def test_a_trained_one_lies_in_the_workdir(self):
-    recipe = _RECIPE
-    with mock.patch.object(
-      trained, "load_or_train", return_value=self.variables
-    ) as called:
-      loaded = self._load(train=recipe)
-    model, got, folder = called.call_args.args
-    self.assertEqual((model.name, dict(got)), ("digits_linear", recipe))
-    self.assertEqual(folder, self.workdir.model_folder("mine"))
-    self.assertEqual(
-      called.call_args.kwargs, {"data_dir": str(self.workdir.data)}
-    )
-    self.assertEqual(loaded.weights, weights_file.sha256(self.variables))
-
-  def test_one_of_the_users_own_brings_its_weights(self):
-    loaded = self._load(name=f"{__name__}:build_own")
-    own = build_own().init(jax.random.key(0))
-    self.assertEqual(loaded.weights, weights_file.sha256(own))
-
-    self.assertIn(__name__, loaded.own.source)
-    self.assertEqual(loaded.own.answers["logits"].shape, (4, 10))
-
-  def test_random_ones_only_on_request(self):
-    random = {"name": f"{__name__}:build_random"}
-    with self.assertRaisesRegex(errors.UserError, "allow_random=True"):
-      self._load(**random)
-    self.assertTrue(self._load(**random, allow_random=True).own.random)
-
   def test_variables_that_are_no_numbers(self):
     for key in ("text", "key"):
       with self.assertRaisesRegex(errors.UserError, r"variable \['w'\] is a"):
         self._load(name=f"{__name__}:build_with_{key}")
-
-  def test_one_that_takes_another_batch(self):
-    loaded = self._load(name=f"{__name__}:build_of_five")
-    self.assertEqual(loaded.own.answers["logits"].shape, (4, 10))
 
   def test_a_wrong_label_space(self):
     with self.assertRaisesRegex(
@@ -139,9 +89,3 @@ class ModelsTest(in_folder.TestCase):
     # Refused before any training.
     with self.assertRaisesRegex(errors.UserError, "mine has 1000 classes"):
       self._load(name="squeezenet1_1", train=_RECIPE)
-
-  def test_a_checkpoint_that_does_not_fit(self):
-    path = self.root / "other.npz"
-    np.savez(path, kernel=np.zeros((2, 2), np.float32))
-    with self.assertRaises(errors.UserError):
-      self._load(checkpoint=str(path))

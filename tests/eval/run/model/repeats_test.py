@@ -131,7 +131,3 @@ class RunTest(parameterized.TestCase):
       errors.UserError, "after it was shown others.*corrupt --manifest.*score"
     ):
       self._run(function)
-
-  def test_chance_is(self):
-    result = self._run(_Noise())
-    self.assertIn("random model", result.table[0].note)

@@ -16,7 +16,6 @@ from eval.tasks.detections import (
   mask_outlines,
   masks,
 )
-from eval.tasks.detections.detected_columns import Corners
 from robust_tfds import errors
 from robust_tfds.coco import rle
 from tests import shared_data
@@ -25,15 +24,6 @@ from tests.eval.tasks import painted_mask
 
 def _stored(name):
   return shared_data.golden_json("detection", "coco", "typical_200x10", name)
-
-
-def _voc_rows(rows, label):
-  """COCO's boxes as corners of inclusive pixels."""
-  for row in rows:
-    x, y, width, height = row["bbox"]
-    corners = [x, y, x + width - 1, y + height - 1]
-    facts = {"image": row["image_id"], "label": label[row["category_id"]]}
-    yield {"bbox": corners, "score": row.get("score", 0.0), **facts}
 
 
 class AveragePrecisionTest(absltest.TestCase):
@@ -76,25 +66,6 @@ class AveragePrecisionTest(absltest.TestCase):
       "bbox", self.detected, checks.ground_truth(truth), self.pictures
     )
     self.assertEqual(got, {})
-
-  def test_voc(self):
-    label = {c["id"]: i for i, c in enumerate(self.truth["categories"])}
-    box = self.detected.bbox.copy()
-    box[:, 2:] += box[:, :2]
-    boxes = Corners.from_boxes(
-      np.array(self.detected.image_id),
-      np.array([label[c] for c in self.detected.category_id]),
-      box,
-      self.detected.score,
-    )
-    one = average_precision.voc_ap50(boxes, self.truth, self.pictures)
-    expected = detection.voc_ap50(
-      list(_voc_rows(self.truth["annotations"], label)),
-      list(_voc_rows(self.results, label)),
-      list(range(len(label))),
-    )
-    self.assertAlmostEqual(float(one["bbox/AP50"].value), expected["mean"])
-    self.assertEqual(one["bbox/AP50"].blocks, 7)
 
 
 def _truth():
@@ -158,10 +129,6 @@ class CocoTest(absltest.TestCase):
     for kind in ("bbox", "segm"):
       self.assertAlmostEqual(got[f"{kind}/AP"], 1.0)
 
-  def test_labels_are_places_among_the_categories(self):
-    got = _numbers(_columns(labels=(0, 0)))
-    self.assertAlmostEqual(got["bbox/AP"], 0.5)
-
   def test_refusals(self):
     boxes, nowhere = _columns()["boxes"], _columns()["boxes"]
     boxes[1, 0, 2] = np.nan
@@ -178,28 +145,6 @@ class CocoTest(absltest.TestCase):
       ):
         with self.assertRaisesRegex(errors.UserError, message):
           _numbers(columns, dataset)
-
-  def test_nothing_detected(self):
-    got = _numbers(_columns(labels=(-1, -1)))
-    self.assertEqual(got["bbox/AP"], 0.0)
-
-
-class VocTest(absltest.TestCase):
-  def test_exact_hits(self):
-    got = _numbers(_columns(), "pascal_c")
-    self.assertEqual(list(got), ["bbox/AP50"])
-    self.assertAlmostEqual(got["bbox/AP50"], 1.0)
-
-  def test_one_class_is_missed(self):
-    boxes = _columns()["boxes"]
-    boxes[1] += 20
-    got = _numbers(_columns(boxes=boxes), "pascal_c")
-    self.assertAlmostEqual(got["bbox/AP50"], 0.5)
-
-  def test_only_pictures_that_were_shown_count(self):
-    columns = {k: v[:1] for k, v in _columns().items()}
-    got = _numbers(columns, "pascal_c")
-    self.assertAlmostEqual(got["bbox/AP50"], 1.0)
 
 
 def _outputs() -> dict[str, np.ndarray]:
@@ -360,20 +305,6 @@ class ChangesTest(parameterized.TestCase):
     self.assertEqual(_pictures(masks, boxes, (8, 8)).sum(), pixels)
     self._check(masks, boxes, (8, 8))
 
-  def test_cells_are_spread_over_the_box(self):
-    masks = np.zeros((1, 2, 2))
-    masks[0, 0, 1] = 1  # top right
-    (got,) = _pictures(masks, np.array([[0, 0, 8, 8]]), (8, 8))
-    self.assertTrue(got[1, 6])
-    self.assertFalse(got[6, 1] or got[1, 1] or got[6, 6])
-
-  def test_the_threshold_is_a_half(self):
-    boxes = np.array([[0, 0, 2, 2], [0, 0, 2, 2]])
-    masks = np.stack([np.full((2, 2), 0.5), np.full((2, 2), 0.49)])
-    first, second = _pictures(masks, boxes, (2, 2))
-    self.assertTrue(first[0, 0])
-    self.assertFalse(second.any())
-
   def test_columns_computed_or_scanned_are_the_same(self):
     rng = np.random.default_rng(1)
     masks = rng.random((20, 28, 28), np.float32)
@@ -428,9 +359,3 @@ class MasksTest(absltest.TestCase):
     }
     sizes = np.array([[2, 2], [2, 2]])
     self.assertEqual(masks.texts(outputs, [0, 1], sizes), ["22 04", ""])
-
-  def test_nothing_detected(self):
-    outputs = _masks_outputs(np.random.default_rng(0), 1, 1)
-    outputs["classes"][:] = -1
-    self.assertEqual(masks.run_lengths(outputs, 0, np.array([5, 6])), "")
-    self.assertEqual(masks.texts(outputs, [], np.zeros((0, 2), int)), [])

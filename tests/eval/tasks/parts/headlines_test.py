@@ -10,10 +10,7 @@ from eval import tasks
 from eval.cells import cell_facts, table
 from eval.cells.cell import Cell, Summary
 from eval.metrics import (
-  action,
-  corruption_error,
   definitions,
-  detection,
   resampling,
   stability,
 )
@@ -103,15 +100,6 @@ class NumberTest(parameterized.TestCase):
     self.assertEqual(_RATIO.number(cells, cells).interval(), (1.0, 1.0))
     got = _RATIO.number(cells, {_FOG: {"error": 0.5}})
     np.testing.assert_array_equal(got.draws, 2 * cells[_FOG]["error"].draws)
-
-  def test_cells_of_other_draws_give_the_value_alone(self):
-    cells = {_FOG: {"error": _blocks(0.75)}, _CLEAN: {"error": _blocks(0.5, 4)}}
-    got = _EXCESS.number(cells, {})
-    self.assertEqual((float(got.value), got.blocks, got.draws), (0.25, 0, None))
-
-  def test_of_blocks_the_fewest_groups_count(self):
-    cells = {_FOG: {"error": _blocks()}, _CLEAN: {"error": _blocks(groups=4.0)}}
-    self.assertEqual(_EXCESS.number(cells, {}).effective_groups, 4)
 
   def test_numbers_that_lack_cells_are_left_out(self):
     cells = _drawn()
@@ -259,17 +247,6 @@ def _errors(seed, names=_NAMES):
   }
 
 
-def _by_name(errors):
-  names = dict.fromkeys(c.name for c in errors if c.name)
-  return {
-    n: [
-      float(errors[Condition(n, s)]["error"].value)
-      for s in conditions.SEVERITIES
-    ]
-    for n in names
-  }
-
-
 def _numbers(ours, theirs):
   listed = error_headlines.headlines(ours, theirs)
   return {
@@ -280,30 +257,6 @@ def _numbers(ours, theirs):
 
 class ErrorHeadlinesTest(absltest.TestCase):
   """CE, mCE and means of arrays of errors against the metric of numbers."""
-
-  def test_what_the_metric_says(self):
-    ours, theirs = _errors(0), _errors(1)
-    got = _numbers(ours, theirs)
-    want = corruption_error.summarize(
-      _by_name(ours),
-      float(ours[Condition()]["error"].value),
-      {
-        "errors": _by_name(theirs),
-        "clean_error": float(theirs[Condition()]["error"].value),
-      },
-    )
-    for metric in ("ce", "relative_ce"):
-      for name, value in want[metric].items():
-        self.assertAlmostEqual(got[metric, name, None], value)
-    for metric in ("mce", "relative_mce"):
-      self.assertAlmostEqual(got[metric, "", None], want[metric])
-    self.assertAlmostEqual(
-      got["mean_corruption_error", "", None], want["mean_error"]
-    )
-    extra = [_by_name(ours)[n] for n in _FAMILY.names("extra")]
-    self.assertAlmostEqual(
-      got["extra_mean_corruption_error", "", None], np.mean(extra)
-    )
 
   def test_what_is_retained_of_sets_that_are_no_benchmark(self):
     ours = _errors(0)
@@ -411,23 +364,6 @@ def _gamma_numbers(cells):
 class GammaHeadlinesTest(absltest.TestCase):
   """gamma of arrays of accuracies against the metric of numbers."""
 
-  def test_what_the_metric_says(self):
-    cells = _accuracies()
-    got = {key: float(n.value) for key, n in _gamma_numbers(cells).items()}
-    self.assertLen(got, 2 * (18 + 5 + 1))
-    values = {c: float(of["accuracy"].value) for c, of in cells.items()}
-    want = action.robustness(
-      {(c.name, c.level): a for c, a in values.items() if c.name},
-      values[Condition()],
-    )
-    for measure in ("gamma_a", "gamma_r"):
-      of = want[measure]
-      self.assertAlmostEqual(got[measure, "", None], of["mean"])
-      for name, value in of["names"].items():
-        self.assertAlmostEqual(got[measure, name, None], value)
-      for group, value in of["groups"].items():
-        self.assertAlmostEqual(got[f"{measure}/{group}", "", None], value)
-
   def test_what_lacks_cells_is_not_there(self):
     cells = _accuracies()
     del cells[conditions.VIDEOS.condition("jpeg", 3)]
@@ -481,22 +417,6 @@ def _precision_numbers(cells):
 class PrecisionHeadlinesTest(absltest.TestCase):
   """P, mPC and rPC of arrays of AP against the metric of numbers."""
 
-  def test_what_the_metric_says(self):
-    cells = _precision_cells()
-    got = _precision_numbers(cells)
-    ap = {c: float(of["bbox/AP"].value) for c, of in cells.items()}
-    rows = {
-      n: [ap[Condition(n, s)] for s in conditions.SEVERITIES]
-      for n in _FAMILY.names()
-    }
-    for suffix, scope in (("", "benchmark"), ("_all", "all")):
-      want = detection.summarize(rows, ap[Condition()], scope)
-      self.assertAlmostEqual(got[f"mpc{suffix}", "", None], want["mpc"])
-      self.assertAlmostEqual(got[f"rpc{suffix}", "", None], want["rpc"])
-    self.assertEqual(got["p", "", None], want["p"])
-    self.assertAlmostEqual(got["mean_ap", "fog", None], np.mean(rows["fog"]))
-    self.assertNotIn(("rpc_validation", "", None), got)
-
   def test_masks_beside_boxes_and_ap50_where_there_is_no_ap(self):
     got = _precision_numbers(
       _precision_cells(("bbox/AP50", "bbox/AR1", "segm/AP50", "segm/AP"))
@@ -521,10 +441,6 @@ class PrecisionHeadlinesTest(absltest.TestCase):
 
 class BaselinesTest(parameterized.TestCase):
   """Baselines: which data sets a published one holds for, and what is said."""
-
-  def test_model_label(self):
-    self.assertEqual(baselines.model_label("model:a:b"), "a:b")
-    self.assertEqual(baselines.model_label("alexnet"), "")
 
   @parameterized.parameters(
     ("imagenet_c", True),

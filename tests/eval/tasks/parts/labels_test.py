@@ -9,24 +9,20 @@ import numpy as np
 import pytest
 from absl.testing import absltest, parameterized
 
-from eval import tasks
 from eval.cells.cell_facts import DataFacts
 from eval.cells.files import predictions
 from eval.metrics import detection, resampling
 from eval.metrics.detection import checks, coco
 from eval.pipeline import inputs
-from eval.tasks import base
 from eval.tasks.detections import (
   average_precision,
   result_lists,
   worst_frames,
 )
-from eval.tasks.headlines import normalised_task
 from eval.tasks.parts import (
   class_names,
   example_checks,
   label_space,
-  proper_scores,
   source_videos,
   top_k,
 )
@@ -137,11 +133,6 @@ class PublishedTest(parameterized.TestCase):
     self.assertEqual(empty, [6, 8, 14, 18, 22])
     self.assertTrue(np.isneginf(out[:, empty]).all())
     self.assertEqual(out.max(), -1)
-
-  def test_names(self):
-    self.assertContainsSubset(
-      {"imagenet_vid_robust", "ytbb_robust"}, label_space.names()
-    )
 
 
 class ProjectTest(parameterized.TestCase):
@@ -286,9 +277,6 @@ class SourceVideosTest(parameterized.TestCase):
     got = source_videos.video_ids(dataset, np.array(sets))
     self.assertEqual(got.tolist(), want)
 
-  def test_of_none(self):
-    self.assertEmpty(source_videos.video_ids("ytbb_robust", np.array([], "U3")))
-
 
 def _truth():
   """Two sets of an anchor and the frame after it, an object each."""
@@ -375,71 +363,6 @@ class BestTest(absltest.TestCase):
     self.assertEqual(got["top5"].tolist(), [[[1, 0, -1, -1, -1]]])
     self.assertEqual(got["score"][0, 0, 2:].tolist(), [0, 0, 0])
 
-  def test_order_is_that_of_the_logits(self):
-    """Where float32 softmax cannot tell two classes apart."""
-    logits = np.array([[1e-8, 2e-8, 100, 0, 0, 0]], np.float32)
-    self.assertEqual(top_k.best(logits)["top5"][0, :3].tolist(), [2, 1, 0])
-
-
-class ReduceTest(absltest.TestCase):
-  def test_the_best_and_the_scores_of_the_true_class(self):
-    logits = np.array([[0, 3, 1], [2, 0, 0]], np.float32)
-    labels = np.array([1, 2], np.int32)
-    got = top_k.reduce(logits, labels)
-    want = top_k.best(logits) | proper_scores.from_logits(logits, labels)
-    self.assertEqual(got.keys(), {"top5", "score", "nll", "brier"})
-    for name, values in want.items():
-      np.testing.assert_array_equal(got[name], values)
-
-
-class ColumnsTest(absltest.TestCase):
-  def test_padding_is_left_out(self):
-    batch = inputs.Batch(
-      image=np.zeros((3, 1, 1, 3), np.uint8),
-      size=np.ones((3, 2), np.int32),
-      mask=np.array([True, True, False]),
-      example_id=["a", "b", ""],
-      group_id=["g", "h", ""],
-      frame=np.array([0, 4, 0], np.int32),
-      label=np.array([1, 2, -1], np.int32),
-    )
-    outputs = {
-      "top5": np.arange(15).reshape(3, 5),
-      "score": np.ones((3, 5), np.float32),
-    }
-    got = top_k.columns(batch, outputs)
-    self.assertEqual(got.keys(), {"top5", "score"})
-    np.testing.assert_array_equal(got["top5"], outputs["top5"][:2])
-    self.assertEqual({len(column) for column in got.values()}, {2})
-    outputs["nll"] = outputs["brier"] = np.arange(3, dtype=np.float32)
-    got = top_k.columns(batch, outputs)
-    self.assertEqual(got["nll"].tolist(), [0, 1])
-    self.assertEqual(got["brier"].tolist(), [0, 1])
-
-
-def _task(name: str, **setting) -> base.Task:
-  return tasks.get(name)(base.Setting(**setting))
-
-
-class NormalisedTaskTest(parameterized.TestCase):
-  """What both normalised tasks say of a baseline, and refuse."""
-
-  @parameterized.parameters(
-    ("classification", "imagenet_c"), ("sequences", "imagenet_p")
-  )
-  def test_baselines(self, name, dataset):
-    published = _task(name, dataset=dataset, baseline="alexnet")
-    self.assertIsInstance(published, normalised_task.NormalisedTask)
-    published.check_baseline([])
-    self.assertIn("AlexNet", published.baseline)
-    of_run = _task(name, dataset=dataset, baseline="model:mine")
-    of_run.check_baseline(["mine"])
-    with self.assertRaisesRegex(errors.UserError, "Unknown baseline model"):
-      of_run.check_baseline(["other"])
-    other_set = _task(name, dataset="digits_c", baseline="alexnet")
-    with self.assertRaisesRegex(errors.UserError, "not of digits_c"):
-      other_set.check_baseline([])
-
 
 _IDS = list(digits.labels("test"))
 
@@ -463,19 +386,6 @@ def _known_columns(
 class KnownTest(parameterized.TestCase):
   """What is known of data sets, and what is held against it."""
 
-  def test_examples_of_a_published_set(self):
-    facts = DataFacts(dataset="imagenet_c", split="validation", subset="")
-    ids = [str(i) for i in range(50_000)]
-    got = example_checks.check_examples("x", facts, 0, ids)
-    self.assertEqual(
-      got.verified, "imagenet_c: 50,000 examples, as many as it has"
-    )
-    self.assertIn("has these examples and no others", got.unverified)
-    with self.assertRaisesRegex(
-      errors.UserError, "x: 49,999 examples, but imagenet_c has 50,000"
-    ):
-      example_checks.check_examples("x", facts, 0, ids[1:])
-
   def test_official_names(self):
     facts = DataFacts(dataset="imagenet_c", split="validation")
     ids = imagenet.official_names()
@@ -486,13 +396,6 @@ class KnownTest(parameterized.TestCase):
     subset = facts.model_copy(update={"subset": "robustbench5k"})
     with self.assertRaisesRegex(errors.UserError, "whose ids are a fixed list"):
       example_checks.check_examples("x", subset, 0, ids[:5000])
-
-  def test_the_first_examples_where_ids_are_not_known(self):
-    facts = DataFacts(dataset="imagenet_c", split="validation")
-    ids = [f"n01440764_{i}.JPEG" for i in range(300)]
-    got = example_checks.check_examples("x", facts, 300, ids)
-    words = "that these are the first 300 examples of imagenet_c"
-    self.assertEqual(got, ("", words))
 
   def test_examples_that_are_known_one_by_one(self):
     facts = DataFacts(dataset="digits_c", split="test", subset="")
@@ -580,17 +483,6 @@ class KnownTest(parameterized.TestCase):
       example_checks.check_groups(
         "x", dataset, _known_columns(example_id, frame, "g1")
       )
-
-  @parameterized.parameters(
-    ("mine", "a"),
-    ("ucf101_ds", "Archery/a.mp4"),  # its annotation says it
-    ("ucf101_p", "a.avi"),
-    ("ytbb_robust", "a.jpg"),
-  )
-  def test_groups_of_which_nothing_is_known(self, dataset, example_id):
-    example_checks.check_groups(
-      "x", dataset, _known_columns(example_id, 0, "g1")
-    )
 
   def test_ids_that_tell_nothing(self):
     ids, labels = ["n99999999_1.JPEG", "x.JPEG"], np.array([1, 2])
