@@ -84,98 +84,98 @@ def evaluate(
   Args:
     predict: a model of `models.adapters` or `models.get`; a name that
       `models.get` takes, also `my_module:build`; or a plain function on the
-      host, from numpy uint8 `[B, H, W, 3]` (of videos clips `[B, 8, H, W, 3]`,
-      8 source frames apart) to real logits `[B, classes]`, of detection from one
-      picture `[h, w, 3]` to a dict of `boxes`, `scores`, `classes`, of
+      host, from numpy uint8 `[B, H, W, 3]` (for videos clips `[B, 8, H, W, 3]`,
+      8 source frames apart) to real logits `[B, classes]`; for detection from one
+      picture `[h, w, 3]` to a dict of `boxes`, `scores`, `classes`; for
       segmentation to logits `[B, h, w, classes]` or class ids `[B, H, W]`.
       Several of them by their labels: `{"a": net1, "b": net2}`.
     dataset: a corrupted, perturbed or natural set, e.g. `imagenet_c`,
       `imagenet_a`, or data of your own, e.g. `folder:/data/pets`:
       docs/OWN_DATA.md.
-    conditions: `common`, `extra`, `all`, `none` (clean alone), a group, a name,
-      or several of them; None: `common`, of natural sets `none`.
-    severities: of corruptions and of video perturbations; sequences have
+    conditions: `common`, `extra`, `all`, `none` (clean alone), a family, a
+      name, or several of them; None: `common`, for natural sets `none`.
+    severities: levels of corruptions and of video perturbations; sequences have
       `difficulties=` instead.
-    limit: only so many examples; 0: all.
+    limit: number of examples; 0: all.
     workdir: the run's folder, where it also continues; None: a temporary one,
       which is removed with the result.
     batch_size: pictures that the model is shown at once; a sequence, a video or
       a scene counts as eight. Rounded up to a multiple of the devices.
     variables: weights of a model of the catalogue.
-    checkpoint: or the file that has them, as `models.convert.load` takes it.
+    checkpoint: the file of the weights, as `models.convert.load` takes it.
     baseline: what normalised numbers are divided by: a name in
       `eval/papers/baselines`, or empty; None: the benchmark's own.
     name: what tables and example keys call data of your own; default: the last
       part of their place.
     size: side of the square pictures or frames that a plain function is shown,
-      px, after ImageNet's crop in proportion (your own pictures that all have
-      it as they are stored); None: 224.
-    classes: what the models' outputs stand for where they are not the set's
-      classes in its order: names, one an output, or a file of them. Of
-      `masks:` the names of the ids 0, 1, ... in the masks.
-    prompts: of a CLIP model, what its text tower reads of each class:
+      px, after ImageNet's crop in proportion (your own pictures uncropped if all
+      have that size); None: 224.
+    classes: classes of the models' outputs, if they are not the set's in its
+      order: one name per output, or a file of them. For `masks:` the names of
+      the ids 0, 1, ... in the masks.
+    prompts: what a CLIP model's text tower reads of each class:
       `openai80`, `openai80-clean` (without prompts that name a corruption),
       `openai7`, `single`, a file of templates, or templates with one `{}`.
     class_names: words for the set's classes in prompts: `{class: words}`, or a
-      file with `class<TAB>words` a line. None: the set's own names, of ImageNet's
-      classes open_clip_torch's curated ones.
-    outputs: what a classifier answers with: `logits`, `probabilities`, or `auto`:
-      as its spec says, of a plain function what its answers to a probe are.
-    allow_random: take models that draw; what they answer must depend on the
+      file with `class<TAB>words` a line. None: the set's own names, for ImageNet
+      open_clip_torch's curated ones.
+    outputs: what a classifier returns: `logits`, `probabilities`, or `auto`: as
+      its spec says; for a plain function, as its answers to a probe look.
+    allow_random: accept models with random answers; they must depend on the
       input and chance alone.
     adapt: a method of `models.adaptation.names()` by which the model adapts while
       it is tested, or a dict: `{"method": "tent", "setting": "continual"}`, see
-      docs/ADAPTATION.md. Its `batch_size` and `seed` stand above those here.
-    matrix: of the streams `imagenet_ccc` and `signs_ccc`, the file with the
+      docs/ADAPTATION.md. Its `batch_size` and `seed` override those here.
+    matrix: for the streams `imagenet_ccc` and `signs_ccc`, the file with the
       accuracies that their paths follow: docs/BENCHMARKS.md. `limit=0` is the
       whole stream of 7.5 million pictures; the result is a
       `eval.run.ccc.evaluation.Result`.
-    difficulty: of a stream, `easy`, `medium` or `hard`.
-    speed: of a stream, pictures until the severities change.
-    stream_seed: of a stream; the paper's are 43, 44 and 45.
+    difficulty: a stream's, `easy`, `medium` or `hard`.
+    speed: number of a stream's pictures until the severities change.
+    stream_seed: seed of a stream; the paper's are 43, 44 and 45.
     geometry: the crop before corruptions, by the set's names: `model` (each
       model's own), `none` (whole pictures), ...
-    label_space: classes that a model is asked among: `all` its own, not the
-      set's alone; of frames and natural sets their maps.
-    labels: of `folder:` and `videos:`, a CSV with the columns `path` and
+    label_space: classes among which a model's answer is chosen: `all`: all its
+      own, not only the set's; for frames and natural sets their maps.
+    labels: for `folder:` and `videos:`, a CSV with the columns `path` and
       `label`, in place of class folders.
     skip_errors: leave out files that cannot be read, and count them.
-    drop_alpha: of `folder:`, leave transparency aside; else it is refused.
-    images: of `coco:`, the folder of the pictures.
-    groups: of `videos:`, a regular expression that names what was cut up.
-    split: of TFDS sets and of benchmarks that have several.
-    subset: examples by a name, or a file of their ids.
-    perturbations: of pictures of your own, ImageNet-P's sequences; of videos
+    drop_alpha: ignore transparency in `folder:` pictures; else it is refused.
+    images: for `coco:`, the folder of the pictures.
+    groups: for `videos:`, a regular expression that names the uncut video.
+    split: the split of a TFDS set or of a benchmark that has several.
+    subset: name of a list of examples, or a file of their ids.
+    perturbations: for your own pictures, ImageNet-P's sequences; for videos
       as `conditions`.
-    difficulties: of sequences, 1 to 3.
-    left_out: corruptions that are left out; `absent`: those without files.
-    views: clips of a video.
-    sampling: of clips, `dense` or `uniform`.
-    merge: of frames, how classes are merged.
-    rules: of detection, whose rules of AP.
-    config: of the data set, where it has several.
+    difficulties: difficulties of sequences, 1 to 3.
+    left_out: corruptions to skip; `absent`: those without files.
+    views: number of clips of a video.
+    sampling: how clips are sampled, `dense` or `uniform`.
+    merge: for frames, how classes are merged.
+    rules: for detection, which benchmark's rules of AP.
+    config: config of the data set, if it has several.
     source: `fly`, or `prepared`: read corrupted pictures from a built set.
-    codec: of the pixels: `raw`, `jpeg85`, `published`, ...
+    codec: codec of the pixels: `raw`, `jpeg85`, `published`, ...
     data_dir: where prepared sets lie, and are kept for the next call.
-    manual_dir: where archives lie that nobody may download.
+    manual_dir: where archives lie that have to be downloaded by hand.
     frost_dir: where frost's pictures lie.
-    file_format: of prepared sets, `array_record` or `tfrecord`.
-    block_mib: decoded pixels that are held at once, MiB.
-    ignore: of `masks:`, the id of pixels that do not count; None: 255.
-    protocol: of segmentation, whose cells and pixels: `kamann_rother_16`,
+    file_format: format of prepared sets, `array_record` or `tfrecord`.
+    block_mib: memory for decoded pixels, MiB.
+    ignore: for `masks:`, the id of pixels that do not count; None: 255.
+    protocol: for segmentation, the cells and pixels: `kamann_rother_16`,
       `fan_19`, `semsegbench_15`; None: all 15 at 5 severities, whole, in RGB.
-    keep_masks: of segmentation, whether cells keep every answered class map.
-    metric: a function of one's own, `f(output, target) -> float` of one example,
-      or name -> function; of commands `my_module:f`. A cell's number is the mean
+    keep_masks: for segmentation, whether cells keep every answered class map.
+    metric: a function of yours, `f(output, target) -> float` of one example,
+      or name -> function; in commands `my_module:f`. A cell's number is the mean
       over its examples: per-example means only, which mIoU and AP are not.
       `predict` then answers with arrays of any shape `[B, ...]`, or dicts and
       tuples of them, and a plain function is shown whole pictures where `size` is
       None: docs/OWN_METRIC.md.
-    targets: of the metric, by the ids of examples: a mapping, a `.json` or `.csv`
+    targets: the metric's targets by example id: a mapping, a `.json` or `.csv`
       file, `folder:PATH` of `.npy`, pictures or `.json` beside, a function of the
       id, or `tfds:FEATURE`; None: the metric gets None.
     target: `clean`: the target is the model's own answer to the clean picture.
-    better: `lower` or `higher` values of the metric, or name -> which.
+    better: whether `lower` or `higher` values are better, or name -> which.
     keep_outputs: keep the answers, so that a changed metric needs no model.
     **unknown: refused, with the nearest name.
 

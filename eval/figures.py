@@ -4,11 +4,11 @@
   robust-tfds figures shankar_f3 --out=/tmp/f RUN     # one, a run added
   robust-tfds figures schiappa --out=/tmp/f           # all of a paper
   robust-tfds figures all --out=/tmp/f RUN RUN
-  ... --condition=gaussian_noise_5                    # that a figure shows
-  ... --reference=printed                             # that a line is fitted to
+  ... --condition=gaussian_noise_5                    # which condition a figure shows
+  ... --reference=printed                             # which line is drawn
   ... --clean=FOLDER --stylized=FOLDER                # pictures of michaelis_f4
-  ... --features=FOLDER --classes=Archery,Bowling     # of robust-tfds features
-  ... --scratch=RUN_A --pretrained=RUN_B              # of schiappa_f6
+  ... --features=FOLDER --classes=Archery,Bowling     # files of robust-tfds features
+  ... --scratch=RUN_A --pretrained=RUN_B              # for schiappa_f6
 
 RUN is what `robust-tfds board` takes: a workdir, a submission, shards. Figures are
 PNG and SVG, tables Markdown; each has a CSV with its numbers and their source.

@@ -8,7 +8,7 @@
   robust-tfds run --list
 
 Run the same command again to continue a run that was stopped; `--repair` also
-makes anew what is damaged in its workdir. `--plan` prints what lacks (then its
+makes anew what is damaged in its workdir. `--plan` prints what is missing (then its
 exit code is 1), what would be done, and in how much memory and disk; `--plan=measure`
 compiles and times it here. Both touch nothing.
 """
@@ -171,7 +171,7 @@ def _say_result(plan: Plan, workdir: Workdir, rows: Sequence[Row]) -> None:
   from eval.tables import verdict
 
   task, summary = plan.task, workdir.reports / "summary.txt"
-  page = workdir.reports / "photographs.md"  # of a real network
+  page = workdir.reports / "photographs.md"  # written for real networks only
   if plan.config.reports and summary.exists():
     print(summary.read_text("utf-8"))
     if page.exists():

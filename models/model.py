@@ -107,7 +107,7 @@ class Model(abc.ABC):
     """
 
   def outputs(self, variables: Any, batch: Any) -> Any:
-    """Compute what it answers in a structure of its own, which nobody checks.
+    """Compute its answers in any structure, which is not checked.
 
     The default is `apply`; models from outside the catalogue may answer with
     arrays of any shape, and dicts and tuples of them.

@@ -44,7 +44,7 @@ _SIZES = {
   "window_px",
 }
 _RESIZE_PX, _CROP_PX = 256, 224  # ImageNet's shorter side, and its crop
-_LARGEST_DENOMINATOR = 10_000  # of shares of a side in px
+_LARGEST_DENOMINATOR = 10_000  # for shares of a side in px
 
 
 def _plain(value: Any) -> Any:
@@ -357,7 +357,7 @@ class Spec(ModelSpec):
       both sides become `input_px`), `centre_fraction` (a centre square of
       `crop_fraction` of the shorter side, then both sides become `input_px`:
       EfficientNet's, whose fraction is `input_px / (input_px + 32)`), `whole`
-      (pictures as they are stored, for a metric of one's own alone).
+      (pictures as they are stored, for a custom metric alone).
     resize_px: see `resize`; unused for the two fractions. If it is left out, its
       ratio to `input_px` is ImageNet's 256 / 224: 128 for 112, 37 for 32.
     crop_fraction: see `resize`; used for the two fractions alone.
@@ -365,7 +365,7 @@ class Spec(ModelSpec):
     flexible: whether the network accepts other sizes than `input_px`.
     outputs: `logits`, `probabilities` (each row sums to 1, as after a softmax),
       or `auto`: decided by the probe before a run. `any`: arrays of any shape, for
-      a metric of one's own.
+      a custom metric.
   """
 
   kind: ClassVar[Kind] = "classification"

@@ -221,7 +221,7 @@ def shard(names: Sequence[str], text: str) -> list[str]:
   ['fog_1']
 
   Args:
-    names: of all configs.
+    names: names of all configs.
     text: `i/n`.
 
   Raises:

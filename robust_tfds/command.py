@@ -90,7 +90,7 @@ def run(
       fail(f"Error: {e}")
       raise
     except (flags.Error, ValueError) as e:
-      if isinstance(e.__context__, errors.UserError):  # of a flag of ours
+      if isinstance(e.__context__, errors.UserError):  # a flag of ours
         fail(f"Error: {e.__context__}")
       absent = dict.fromkeys(_ABSENT.findall(str(e)))
       words = f"{' and '.join(absent)} must be given" if absent else str(e)
@@ -133,14 +133,14 @@ def run(
 
 @contextlib.contextmanager
 def _silent_without_a_reader() -> Iterator[None]:
-  """End with status 141, as by a signal, if nobody reads on (`... | head`)."""
+  """End with status 141, as by a signal, if the reader has stopped (`... | head`)."""
   try:
     try:
       yield
     finally:
       sys.stdout.flush()
   except BrokenPipeError:
-    # What is left is written at the very end, to nobody.
+    # What is left is written at the very end, into the void.
     os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
     sys.exit(128 + signal.SIGPIPE)
 

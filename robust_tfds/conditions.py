@@ -68,7 +68,7 @@ class OfImage:
 
   Attributes:
     image: its name.
-    edition: whose severities are the video benchmark's.
+    edition: edition with the video benchmark's severities.
   """
 
   image: str
@@ -99,7 +99,7 @@ class Row:
     name: its published name.
     group: `noise`, `blur`, `weather`, `digital`, `temporal` or `camera`.
     set: `common`, `extra`, `c_bar` or `own`, see the header.
-    plugin: of a perturbation of videos, where that is all there is to say; None:
+    plugin: plugin of a perturbation of videos, if that says everything; None:
       its file says it.
   """
 
@@ -121,7 +121,7 @@ class Condition:
   All clean conditions are equal, whatever the family.
 
   Attributes:
-    name: of the corruption or perturbation; empty for clean.
+    name: name of the corruption or perturbation; empty for clean.
     level: severity, of sequences difficulty; 0 for clean.
     kind: the family's.
   """
@@ -180,7 +180,7 @@ class Mix:
 
   Attributes:
     parts: names by kind; a mean over the mix weighs kinds alike.
-    levels: of all of them.
+    levels: levels of all of them.
   """
 
   parts: tuple[tuple[str, ...], ...]
@@ -545,7 +545,7 @@ def raw_keys(
   Args:
     seed: the run's.
     dataset: name of the corrupted dataset, e.g. `imagenet_c`.
-    name: of the corruption.
+    name: name of the corruption.
     level: severity or difficulty; 0 of clean data; of CCC also a fraction: 2.0
       has the keys of 2.
     example_ids: B stable ids.

@@ -84,7 +84,7 @@ def shipped(trains: bool | None = None) -> dict[str, pathlib.Path]:
   """Return the shipped configs: name -> file.
 
   Args:
-    trains: those to train by, or the others; None: all.
+    trains: whether to list configs to train by, or the others; None: all.
   """
   files = sorted(layout.folder("configs").glob("[a-z]*.py"))
   return {
@@ -201,7 +201,7 @@ def _run(path: str, call: Callable[[], Any]) -> Any:
 def _add_default(
   config: ml_collections.ConfigDict, key: str, defaults: Defaults
 ) -> None:
-  """Add a key that a file does not name; refuse one that nobody knows."""
+  """Add a key that a file does not name; refuse an unknown one."""
   names = key.split(".")
   place: Any = config
   for depth, name in enumerate(names):

@@ -91,12 +91,12 @@ def run(
     target: folder of the results; not inside a folder that is corrupted.
     names: corruptions.
     severities: 1-5 each.
-    seed: of the corruptions.
+    seed: seed of the corruptions.
     file_format: `png` or `jpeg`.
     keep_names: name results as the pictures are named; so are they where two
       names differ in their suffixes alone.
     manifest: a table of the results, to fill in; None: none.
-    name: of the set, as of `evaluate`; default with a manifest: the folder's.
+    name: name of the set, as in `evaluate`; default with a manifest: the folder's.
     drop_alpha: ignore transparency.
     ignore_orientation: do not turn photographs upright.
     workers: threads that read and write.
@@ -260,7 +260,7 @@ def _places(
     raise errors.UserError(f"{out} and {root} must not lie inside one another.")
   if out.exists() and not out.is_dir():
     raise errors.UserError(f"{out}: a file, expected a folder for the results.")
-  if one:  # by the name that was given, also of a link
+  if one:  # by the given name, even if it is a link
     place = paths.parse(source)
     root = paths.resolved(place.parent)
     return picture_folders.Walk(root, only=root / place.name), out

@@ -30,7 +30,7 @@ def mesh(chosen: Sequence[jax.Device] | None = None) -> Mesh:
 def description() -> str:
   """Return what is computed on: `8 × H100 (cuda12), jax 0.10.2`.
 
-  Says too that a GPU is not used, unless somebody chose the CPU (`JAX_PLATFORMS`).
+  Says too that a GPU is not used, unless the user chose the CPU (`JAX_PLATFORMS`).
   """
   devices, jax_version = jax.devices(), f"jax {jax.__version__}"
   first, count = devices[0], len(devices)

@@ -76,7 +76,7 @@ def write(
 
   Args:
     path: where; nothing is there yet.
-    batch: that was run.
+    batch: the batch that was run.
     files: the pictures that were corrupted.
     typed: the folder of the results, as the user named it.
     classes: whether the first folder is the class.

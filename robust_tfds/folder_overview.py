@@ -20,7 +20,7 @@ from robust_tfds.storage import paths
 NAME = "overview.png"
 _PICTURES, _COLUMNS = 3, 8
 _WIDE_PX, _HIGH_PX, _LABEL_PX, _GAP_PX = 160, 120, 16, 4
-_GREY = 208  # of a tile without a result
+_GREY = 208  # a tile without a result
 
 _Cell = tuple[str, int]  # (corruption, severity)
 

@@ -23,10 +23,10 @@ from robust_tfds import conditions, errors
 from robust_tfds.reading import picture_folders, pictures
 from robust_tfds.storage import paths, whole_files
 
-SUFFIXES = {"png": ".png", "jpeg": ".jpg"}  # of the results, by format
-_QUALITY = 85  # of JPEG, as ImageNet-C was published
+SUFFIXES = {"png": ".png", "jpeg": ".jpg"}  # suffixes of the results, by format
+_QUALITY = 85  # JPEG's, as in the published ImageNet-C
 CODECS = {"png": "png", "jpeg": f"jpeg{_QUALITY}"}  # what pixels went through
-_WAITING_BYTES = 256 << 20  # of results that are not written yet
+_WAITING_BYTES = 256 << 20  # results that are not written yet
 
 _Cell = tuple[str, int]  # (corruption, severity)
 _ItemT = TypeVar("_ItemT")

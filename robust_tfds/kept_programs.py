@@ -11,8 +11,8 @@ import platform
 
 from robust_tfds.storage import cache
 
-_MOST_BYTES = 4 << 30  # the programs that were not used for longest go first
-_LEAST_S = 0.1  # what is compiled sooner is not kept
+_MAX_BYTES = 4 << 30  # the programs that were not used for longest go first
+_MIN_SECONDS = 0.1  # what is compiled sooner is not kept
 
 
 def keep(what: str = "compiled programs") -> str:
@@ -36,8 +36,8 @@ def keep(what: str = "compiled programs") -> str:
   except OSError:
     return ""
   jax.config.update("jax_compilation_cache_dir", str(place))
-  jax.config.update("jax_compilation_cache_max_size", _MOST_BYTES)
-  jax.config.update("jax_persistent_cache_min_compile_time_secs", _LEAST_S)
+  jax.config.update("jax_compilation_cache_max_size", _MAX_BYTES)
+  jax.config.update("jax_persistent_cache_min_compile_time_secs", _MIN_SECONDS)
   jax.config.update("jax_persistent_cache_min_entry_size_bytes", 0)
   compilation_cache.reset_cache()  # it may have looked already
   return f"{what} are kept in {place}"

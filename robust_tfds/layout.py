@@ -66,7 +66,7 @@ def check() -> None:
       got = f"got {place}" if place else "it is not on Python's path"
       raise ForeignPackageError(
         f"robust_tfds runs from its sources: expected the package {name!r} in"
-        f" {_ROOT}, {got}. Install it as one package, which goes with anybody's"
+        f" {_ROOT}, {got}. Install it as one package, which works beside any"
         f" code: `pip install .` in {_ROOT}."
       )
 

@@ -65,7 +65,7 @@ def words(lacks: Sequence[Lack], next_command: str = "") -> str:
   """Put all that is missing into the standard message.
 
   Args:
-    lacks: at least one.
+    lacks: one or more missing things.
     next_command: the second command; default: the same, with the options.
   """
   lines = [line for lack in lacks for line in lack.lines()]

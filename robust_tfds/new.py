@@ -34,7 +34,7 @@ def files(kind: str, name: str) -> dict[str, str]:
 
   Args:
     kind: one of `KINDS`.
-    name: of the contribution.
+    name: name of the contribution.
 
   Raises:
     UserError: an unknown kind, or a name that no file can have.
@@ -73,7 +73,7 @@ def write(kind: str, name: str, folder: pathlib.Path) -> list[pathlib.Path]:
 
   Args:
     kind: one of `KINDS`.
-    name: of the contribution.
+    name: name of the contribution.
     folder: the root of a clone; any other folder gets a corruption's file alone.
 
   Raises:

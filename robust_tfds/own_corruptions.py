@@ -31,7 +31,7 @@ from typing import Any
 from robust_tfds import conditions, errors
 from robust_tfds.storage import paths
 
-FLAG = "own_corruptions"  # of every command
+FLAG = "own_corruptions"  # a flag of every command
 _OURS = "robust_tfds.corruptions.image"
 _SHORT = 80  # bytes of a function that says nothing of its own
 # A level follows a name in those of configs.
@@ -44,7 +44,7 @@ class Own:
 
   Attributes:
     source: its path, or the module's name.
-    sha256: of its bytes.
+    sha256: sha256 of its bytes.
     module: what it defines.
   """
 

@@ -59,7 +59,7 @@ def checksum(fields: Mapping[str, Any], *, spaces: bool = False) -> str:
   """Compute the sha256 of all fields but the checksum, as sorted JSON.
 
   Args:
-    fields: of the record; with or without a checksum.
+    fields: fields of the record; with or without a checksum.
     spaces: whether that JSON has spaces between its parts: so it was from the
       first config.json on; notes have none.
   """
@@ -75,7 +75,7 @@ def check(
   """Refuse a record that was changed.
 
   Args:
-    fields: of the record, with its checksum.
+    fields: fields of the record, with its checksum.
     spaces: see `checksum`.
 
   Raises:

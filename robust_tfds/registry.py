@@ -10,7 +10,7 @@ def only_class(module: str, base: type) -> Any:
 
   Args:
     module: its full name.
-    base: of the folder's classes, which may be abstract; classes that the module
+    base: base of the folder's classes, which may be abstract; classes that the module
       imports do not count.
   """
   members = inspect.getmembers(importlib.import_module(module), inspect.isclass)

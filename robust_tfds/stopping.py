@@ -1,10 +1,11 @@
 """Ctrl-C and TERM: a command keeps what it has, says one line and ends in seconds.
 
 Python runs its handler of a signal in the main thread, once that one is back from
-whatever it waits for: a compiler, a device. So a thread of its own sees signals as
-they come. It asks who has something to keep (`when_stopped`), and ends the process with
-the status that shells expect, 128 + the signal. Where nobody has, the main thread
-is interrupted and may clear up until then; `telling` says how far it is.
+whatever it waits for: a compiler, a device. So a thread of its own receives
+signals at once. It calls the functions of `when_stopped`, which save what is worth
+keeping, and ends the process with the status that shells expect, 128 + the signal.
+If there are none, the main thread is interrupted and may clear up until then;
+`telling` prints how far it is.
 """
 
 import contextlib
@@ -17,7 +18,7 @@ from collections.abc import Callable, Iterator
 from typing import NoReturn
 
 _SIGNALS = (signal.SIGINT, signal.SIGTERM)
-_LIMIT_S = 2.5  # of what is kept and cleared up: the process ends within three
+_LIMIT_S = 2.5  # for saving and clearing up: the process ends within three
 
 # Writes what there is; says in words what is kept, or nothing.
 Keep = Callable[[], str | None]

@@ -14,7 +14,7 @@ _PROGRAM = """
 import jax, jax.numpy as jnp
 from robust_tfds import kept_programs
 jnp.zeros(3) + 1  # something was compiled before
-kept_programs._LEAST_S = 0
+kept_programs._MIN_SECONDS = 0
 print(kept_programs.keep())
 jax.jit(lambda x: jnp.sort(x) @ x.T)(jnp.ones((9, 9))).block_until_ready()
 """

@@ -3,7 +3,7 @@ model.
 
 Both are stored in the cell's note (`eval/cells/files/note.py`), with its
 examples. Comparisons of two cells use them to say what differs; their hashes
-say whether anything does. A fact that nobody recorded is None, as for predictions
+say whether anything does. A fact that was not recorded is None, as for predictions
 of another program. Nothing is guessed.
 """
 
@@ -19,8 +19,8 @@ from robust_tfds.records import Record
 NONE = "none"
 # Source of data, and adapter of models, of which another program made predictions.
 ELSEWHERE = "elsewhere"
-OWN = "own_corruption"  # of settings: sha256 of the file of a user's own
-SHOWN = "shown"  # of settings: what a crop shows of pictures of one's own
+OWN = "own_corruption"  # a setting: sha256 of the user's file
+SHOWN = "shown"  # a setting: what a crop shows of a user's pictures
 # A value of a task's own settings.
 Scalar = str | int | float | bool | None
 Severity = Annotated[int, pydantic.Field(ge=1, le=5)]
@@ -121,7 +121,7 @@ class ModelFacts(_Facts):
       order, batch, seed, further pictures, devices; None: it does not.
     outputs: `probabilities`, or `scores` (each in [0, 1], sums differ), if they
       are not logits.
-    prompts: of a zero-shot model, number and sha256 of its templates and of the
+    prompts: for a zero-shot model, number and sha256 of its templates and of the
       classes' names, and sha256 of their ids.
   """
 

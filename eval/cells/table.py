@@ -122,7 +122,7 @@ COLUMNS = tuple(f.name for f in dataclasses.fields(Row))
 _FLOATS = ("value", "lo", "hi")
 _INTEGERS = ("severity", "n", "seed")
 _OPTIONAL = ("severity", "lo", "hi", "n")
-_ROUNDING = 1e-9  # by which an interval's ends may lie on the wrong side
+_ROUNDING = 1e-9  # tolerance of an interval's ends on the wrong side
 
 
 def dumps(rows: Iterable[Row]) -> str:

@@ -8,7 +8,7 @@ Box = tuple[float, float, float, float]  # x1, y1, x2, y2
 LETTERS = {"hit": "H", "missed": "M", "wrong": "F"}
 # Width of a letter and height of a line, in units of the font's size.
 _LETTER, _LINE = 0.62, 1.55
-_MOST_LETTERS = 24  # of a label
+_MAX_LETTERS = 24  # longest label
 
 
 def labels(
@@ -24,7 +24,7 @@ def labels(
   [('H cat', 3.7199999999999998, 1.55)]
   """
   texts = [f"{LETTERS[box.kind]} {box.text}" for box in boxes]
-  most = _MOST_LETTERS
+  most = _MAX_LETTERS
   texts = [t if len(t) <= most else f"{t[:most]}…" for t in texts]
   sizes = [((len(t) + 1) * _LETTER * em, _LINE * em) for t in texts]
   places = place([box.box for box in boxes], sizes, view)

@@ -12,7 +12,7 @@ import numpy as np
 from robust_tfds.charts import style
 
 _DARK = 0.55  # below this share of the scale numbers are white
-_LETTERS_AN_INCH = 13  # of a title
+_LETTERS_AN_INCH = 13  # in a title
 _NAMES_IN = 1.0  # width of the row names, in inches
 
 

@@ -15,7 +15,7 @@ from robust_tfds.charts import frame as frame_lib
 from robust_tfds.charts import style
 
 _STEPS = 24  # along a line, that names keep off
-_SMALL_PT2 = 26.0  # of a marker
+_SMALL_PT2 = 26.0  # area of a small marker
 PLACED, BESIDE = "placed", "beside"
 
 
@@ -30,7 +30,7 @@ class Point:
     label: in the legend, once each; empty: not in it.
     name: beside the point; empty: nfirst.
     hollow: whether the marker is open.
-    area: of the marker, in square pt.
+    area: area of the marker, in square pt.
     joins: points with the same word here are joined by a thin line.
     looks: matplotlib's options that replace those of the index.
   """

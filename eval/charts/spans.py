@@ -19,7 +19,7 @@ class Panel(frame_lib.Panel):
   """A panel of lines, the first at the bottom.
 
   Attributes:
-    names: of the lines.
+    names: names of the lines.
     series: label in the legend -> one value per line.
     joined: whether a bar joins the values of the first two series. Otherwise
       each series is at a height of its own, so that whiskers do not overlap.

@@ -70,7 +70,7 @@ class Side:
     whose prepared files hold the same pixels.
 
     Args:
-      conditions: those of the cells; empty: all.
+      conditions: conditions of the cells; empty: all.
     """
     words = [self._words[c] for c in conditions or self.cells]
     names = dict.fromkeys(name for of_cell in words for name in of_cell)

@@ -189,7 +189,7 @@ def pooled(several: Sequence[Bins]) -> Bins:
   several trials.
 
   Args:
-    several: at least one diagram, all with equally many bins.
+    several: one or more diagrams with equally many bins.
 
   Raises:
     UserError: there are no diagrams, or their bins differ.

@@ -27,7 +27,7 @@ import numpy as np
 from eval.metrics import arguments
 from robust_tfds import errors
 
-_LEAST = 4  # n (n - 3) divides
+_MIN_EXAMPLES = 4  # n (n - 3) divides
 _EQUAL = (
   1e-12  # features vary if their spread is above this share of their squares
 )
@@ -92,9 +92,9 @@ def _checked(number: int, pair: object) -> list[np.ndarray]:
     raise errors.UserError(
       f"{where}: expected features [n, features] of both sides, got {shapes}."
     )
-  if len(out[0]) != len(out[1]) or len(out[0]) < _LEAST:
+  if len(out[0]) != len(out[1]) or len(out[0]) < _MIN_EXAMPLES:
     raise errors.UserError(
-      f"{where}: expected the same examples on both sides, {_LEAST} or more (the"
+      f"{where}: expected the same examples on both sides, {_MIN_EXAMPLES} or more (the"
       f" estimator divides by n - 3), got {shapes}."
     )
   return [side.reshape(len(side), -1) for side in out]

@@ -24,7 +24,7 @@ from robust_tfds import errors
 
 K = 10
 Columns = Mapping[str, np.ndarray]
-_THRESHOLDS = np.arange(21) / 20  # of l-infinity distances
+_THRESHOLDS = np.arange(21) / 20  # thresholds of l-infinity distances
 
 
 def right(predicted: Columns) -> np.ndarray:

@@ -28,9 +28,9 @@ FIGURE_6 = {
   "temporal": ("temporal",),
 }
 # Below it, two printed digits of gamma_r do not determine the accuracy.
-_LEAST_LOSS = 0.15 - 1e-9
+_MIN_LOSS = 0.15 - 1e-9
 # Below it, rounding makes the interval too wide to be useful.
-_LEAST_OF_INTERVAL = 0.05 - 1e-9
+_MIN_OF_INTERVAL = 0.05 - 1e-9
 _HALF_DIGIT = 0.005
 
 
@@ -131,8 +131,8 @@ def _implied(
   losses = [
     (1 - a.value, 1 - r.value) for a, r in zip(absolute, relative, strict=True)
   ]
-  clear = [(a, r) for a, r in losses if r >= _LEAST_LOSS]
-  rounded = [(a, r) for a, r in losses if r >= _LEAST_OF_INTERVAL]
+  clear = [(a, r) for a, r in losses if r >= _MIN_LOSS]
+  rounded = [(a, r) for a, r in losses if r >= _MIN_OF_INTERVAL]
   h = _HALF_DIGIT
   return CleanAccuracy(
     absolute[0].datasets[0],

@@ -38,7 +38,7 @@ from robust_tfds.reading import videos as video_files
 
 _WORKERS = os.cpu_count() or 1
 _PART = 16  # frames of a video worked on at once, at the most
-_PART_PIXELS = 1 << 25  # of all videos of a device
+_PART_PIXELS = 1 << 25  # limit over all videos of a device
 # Of videos, where a plan needs one: ten seconds of UCF101.
 _USUAL_FRAMES, _USUAL_PX = 300, (240, 320)
 

@@ -1,6 +1,6 @@
 """Inputs: the examples of a set, and padded batches of their pixels.
 
-Pictures that nobody prepared come from their files. Prepared TFRecord sets are
+Pictures of a set that is not prepared come from their files. Prepared TFRecord sets are
 read by tf.data through TFDS, ArrayRecord ones through `as_data_source` without
 TensorFlow. All decode in parallel. Reading ahead is in
 `eval/pipeline/blocks.py`.
@@ -364,7 +364,7 @@ class Source:
 
 
 class FromFiles(Source):
-  """This host's share of a set of pictures that nobody prepared.
+  """This host's share of a set of pictures that is not prepared.
 
   Its sources (`pictures.Builder.unprepared`) are read as they are asked for, by
   a thread for each core, and nothing is written.
@@ -380,7 +380,7 @@ class FromFiles(Source):
     """Open the set.
 
     Args:
-      builder: of a clean set of pictures.
+      builder: builder of a clean set of pictures.
       split: as of `Source`.
       listed: the sources of each split, in the set's order.
       **options: of `Source`.

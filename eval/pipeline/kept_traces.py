@@ -21,7 +21,9 @@ from jax.sharding import NamedSharding
 
 from robust_tfds.storage import disk
 
-_MOST = 1024  # files, of about 50 KiB; those that were not used for longest go
+_MAX_FILES = (
+  1024  # files, of about 50 KiB; those that were not used for longest go
+)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -87,7 +89,7 @@ def _keep(folder: pathlib.Path, stem: str, data: bytes) -> None:
   with contextlib.suppress(OSError):  # a DiskError is one
     disk.write_bytes(folder / _name(stem, data), data, sync=False)
     files = sorted(folder.glob("trace-*"), key=os.path.getmtime)
-    for old in files[:-_MOST]:
+    for old in files[:-_MAX_FILES]:
       old.unlink(missing_ok=True)
 
 

@@ -15,14 +15,14 @@ from eval.pipeline import show as show_lib
 from robust_tfds import devices, strings
 from robust_tfds.conditions import Condition
 
-COLUMN = "domain"  # of an example: the number of its condition
+COLUMN = "domain"  # an example's column: the number of its condition
 
 
 class MixedSource(inputs.Source):
   """A source whose rows are pairs of a picture and a condition.
 
   Attributes:
-    conditions: of the rows, by their numbers.
+    conditions: conditions of the rows, by their numbers.
   """
 
   def __init__(
@@ -34,9 +34,9 @@ class MixedSource(inputs.Source):
     """Order the pairs by a hash of (seed, condition, example id).
 
     Args:
-      conditions: of the stream.
+      conditions: conditions of the stream.
       sources: their sets, each in its own order; on the fly one for all.
-      seed: of the order.
+      seed: seed of the order.
     """
     self.__dict__ |= vars(sources[0])
     self.conditions, self._sources = tuple(conditions), sources

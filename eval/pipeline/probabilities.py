@@ -18,9 +18,9 @@ from robust_tfds import errors
 
 LOGITS, PROBABILITIES, SCORES = "logits", "probabilities", "scores"
 _IS_OF_KIND = "is_of_kind"  # bool `[B]` of what is reduced
-_TOLERANCE, _HALF_TOLERANCE = 1e-3, 1e-2  # of a row's sum
+_TOLERANCE, _HALF_TOLERANCE = 1e-3, 1e-2  # tolerances of a row's sum
 _HALVES = (jnp.float16, jnp.bfloat16)
-_LEAST = np.finfo(np.float32).tiny
+_TINY = np.finfo(np.float32).tiny
 _OF_CALIBRATION = ("score", "nll", "brier")
 _SWITCH = (
   "If they are logits, set config.model.spec.outputs='logits' (outputs=)"
@@ -69,7 +69,7 @@ class OutputKind:
     """Return the reduction for outputs of this kind, which marks other rows."""
 
     def reduced(answer: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
-      out = dict(reduce(jnp.log(jnp.maximum(answer, _LEAST)), labels))
+      out = dict(reduce(jnp.log(jnp.maximum(answer, _TINY)), labels))
       if self.name == SCORES:
         out = {k: v for k, v in out.items() if k not in _OF_CALIBRATION}
       inside = self.contains(answer)

@@ -73,8 +73,8 @@ class Stream:
 
   Attributes:
     setting: one of `SETTINGS`.
-    order: of the corruptions, 0 to 9; None: the papers'.
-    seed: of the pictures' order.
+    order: order of the corruptions, 0 to 9; None: the papers'.
+    seed: seed of the pictures' order.
     shuffle: whether pictures are shuffled; else they come as they are stored.
     delta: Dirichlet's, of `correlated`; None: pictures come whatever their class.
   """
@@ -89,7 +89,7 @@ class Stream:
     """Return the places of a set's examples in the order of the stream.
 
     Args:
-      ids: of the examples, in the order of the set.
+      ids: ids of the examples, in the order of the set.
       labels: their classes.
 
     Returns:

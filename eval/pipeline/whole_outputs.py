@@ -1,4 +1,4 @@
-"""Answers of any structure, kept on the host: for metrics of one's own.
+"""Answers of any structure, kept on the host: for custom metrics.
 
 A model's answer to a batch is an array, or dicts and tuples of arrays, each with
 an axis of the batch first. It is held flat: the path of each array (`"points"`,
@@ -24,7 +24,7 @@ from eval.pipeline import show as show_lib
 from robust_tfds import devices, errors, reading
 from robust_tfds.conditions import Condition
 
-_START = "output:"  # of the names of flat arrays
+_START = "output:"  # prefix of the names of flat arrays
 _KINDS = "biufU"  # NumPy's kinds of truth values, numbers and texts
 # Name -> the array of each example of a batch.
 Rows = Mapping[str, list[np.ndarray]]
@@ -34,7 +34,7 @@ def flat(name: str, answer: Any, rows: int) -> dict[str, Any]:
   """Return the arrays of an answer by the names of their paths.
 
   Args:
-    name: of the model, for errors.
+    name: name of the model, for errors.
     answer: an array `[rows, ...]`, or dicts, tuples and lists of them.
     rows: how many inputs the model was shown.
 
@@ -172,7 +172,7 @@ class Predictor:
     Args:
       images: uint8 `[B, H, W, 3]`, or clips `[B, 1, T, H, W, 3]`.
       sizes: what `Show` gave with them.
-      count: of rows that are examples.
+      count: number of rows that are examples.
     """
     if isinstance(images, jax.ShapeDtypeStruct):
       return Outputs(concurrent.futures.Future())
@@ -197,7 +197,7 @@ class Predictor:
 
   def _rows(self, images: jax.Array, sizes: Any, count: int | None) -> Rows:
     pixels = devices.local_rows(images)
-    if sizes is None:  # of one size, the last batch filled up
+    if sizes is None:  # all of one size, the last batch padded
       answer = self._named(pixels.reshape(-1, *pixels.shape[-self._item :]))
       return {k: list(v[:count]) for k, v in answer.items()}
     rows: dict[str, dict[int, np.ndarray]] = {}

@@ -17,7 +17,7 @@ from eval.tasks import base
 from robust_tfds import conditions, errors
 
 Columns = Mapping[str, np.ndarray]
-# The name of a data set that nobody named.
+# The name of a data set that was given none.
 UNNAMED = "unnamed"
 # Data sets whose anchor sets can be read from their metadata.
 FRAME_SETS = ("imagenet_vid_robust", "ytbb_robust")
@@ -39,7 +39,7 @@ class Options:
     columns: names of columns in the file, `top1=prediction,...`.
     separator: separator of a CSV's values.
     classes: a file of class names, one per line, in label order.
-    protocol: of class maps, whose cells: `eval/tasks/parts/protocols.json`.
+    protocol: for class maps, the protocol: `eval/tasks/parts/protocols.json`.
     facts: a RUN of the same examples, whose facts of the data these get.
   """
 

@@ -41,7 +41,9 @@ RANKS = ("top1", "top2", "top3", "top4", "top5")
 # Columns of `corrupt_folder --manifest` that are facts of the data.
 _FACTS = ("codec", "edition", "geometry", "draws")
 _LISTED = 10  # a note shows this many names of a list
-_LEAST = 10  # a note on a shift of classes needs this many predictions
+_MIN_PREDICTIONS = (
+  10  # a note on a shift of classes needs this many predictions
+)
 
 Columns = base.Columns
 _Rows = dict[tuple[str, Condition], np.ndarray]  # (model, condition) -> rows
@@ -162,7 +164,11 @@ def _shift_notes(file: ColumnFile) -> list[str]:
     count = int((top1 - label == shift).sum())
     # All classes are shifted, so the largest differ too.
     shifted = count and (top1.max() - label.max()) * shift > 0
-    if shifted and 2 * count >= len(top1) and count >= max(_LEAST, 4 * right):
+    if (
+      shifted
+      and 2 * count >= len(top1)
+      and count >= max(_MIN_PREDICTIONS, 4 * right)
+    ):
       return [
         f"{right:,} of {len(top1):,} predictions of {file.path.name} are right, and"
         f" {count:,} would be with top1 {words}. Does top1 count its classes from"

@@ -169,7 +169,7 @@ def _check_one_model(home: Mapping[Cell, Workdir]) -> None:
   """Refuse shards whose cells of one label are of different models."""
   first: dict[str, Cell] = {}
   for cell, workdir in home.items():
-    if not cell.of_model:  # of predictions that another program made
+    if not cell.of_model:  # predictions of another program
       continue
     before = first.setdefault(cell.model, cell)
     if before.of_model != cell.of_model:

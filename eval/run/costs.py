@@ -1,4 +1,4 @@
-"""What a run needs, in bytes; for `--plan=measure` its times, on one batch each."""
+"""The cost of a run: its bytes and, for `--plan=measure`, times of one batch each."""
 
 import contextlib
 import dataclasses
@@ -23,12 +23,12 @@ from robust_tfds import datasets, devices, hosts, missing
 from robust_tfds.conditions import Condition
 from robust_tfds.corruptions import frost_pictures
 
-NETWORK = "network"  # stage, where others are names of corruptions
+NETWORK = "network"  # stands for the model among names of corruptions
 _READ_BATCHES = 2
-# Bytes of a row in a cell; of a detection its box, score and class, and the run
-# lengths of a mask (docs/evidence/COSTS.md).
+# Bytes of a row in a cell; of a detection's box, score and class; and of a mask's
+# run lengths (docs/evidence/COSTS.md).
 _ROW_BYTES, _BOX_BYTES, _MASK_BYTES = 33, 24, 290
-_AREA_BYTES = 12  # of a class: three whole numbers of 4 bytes
+_AREA_BYTES = 12  # a class: three whole numbers of 4 bytes
 
 Chosen = Sequence[tuple[str, Condition]]  # (label, condition) of cells
 _Timed = tuple[float, float]  # seconds an example, seconds to compile
@@ -71,7 +71,7 @@ class Costs:
 def count(
   plan: plan_lib.Plan, workdir: Workdir | None, chosen: Chosen
 ) -> Costs:
-  """Return the bytes, which are known without compiling anything; times are unknown.
+  """Return the bytes alone, which are known without compiling anything.
 
   Args:
     workdir: the run's workdir, whose data folder is looked into.
@@ -132,14 +132,14 @@ def measure(
 
 
 def _logit_bytes(plan: plan_lib.Plan, label: str, side_px: int) -> int:
-  """Return the bytes of one picture's logits at full size, of a segmenter."""
+  """Return the bytes of a segmenter's full-size logits for one picture, else 0."""
   spec = plan.model(label).spec
   segments = spec.kind == "segmentation"
   return 4 * spec.num_classes * side_px**2 * segments
 
 
 def _row_bytes(plan: plan_lib.Plan, label: str, condition: Condition) -> float:
-  """Return about how many bytes the predictions of an example take on disk."""
+  """Estimate the bytes that the predictions of an example take on disk."""
   spec: Any = plan.model(label).spec
   if spec.kind == "segmentation":
     return _AREA_BYTES * spec.num_classes
@@ -158,8 +158,10 @@ def _peak_bytes() -> int:
 def _source(
   plan: plan_lib.Plan, workdir: Workdir | None
 ) -> inputs.Source | None:
-  """Return the clean set, if its files are here or it is prepared."""
-  with contextlib.suppress(missing.MissingError):  # `--plan` says what lacks
+  """Return the clean set; None if it is neither prepared nor readable from files."""
+  with contextlib.suppress(
+    missing.MissingError
+  ):  # `--plan` says what is missing
     if plan.fly and (files := data_lib.unprepared(plan, workdir, hosts.Host())):
       return files
   folder = data_lib.data_dir(plan, workdir)
@@ -261,7 +263,7 @@ class _ShownBatch:
 
 
 def _seconds(call: Callable[[], object], images: int) -> _Timed:
-  """Time the second call per image, and return how much longer the first one took."""
+  """Return the second call's seconds per image, and the first one's extra seconds."""
   start = time.perf_counter()
   jax.block_until_ready(call())
   between = time.perf_counter()

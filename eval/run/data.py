@@ -185,7 +185,7 @@ def plan_of(
     workdir: where it will run; None: not known yet.
 
   Raises:
-    MissingError: says all that lacks beside the weights.
+    MissingError: lists everything that is missing except weights.
     UserError: see `plan.make`.
   """
   spec = request
@@ -288,7 +288,7 @@ def num_examples(plan: Plan, workdir: Workdir | None) -> int | None:
 
 
 def _own_examples(builder: type[base.Builder]) -> int:
-  """Return the number of files of a set of one's own; 0 if it takes a copy."""
+  """Return the number of files of a user's data set; 0 if it takes a copy."""
   own = builder.OWN
   return len(own.files()) if own and not own.of_data_dir else 0
 

@@ -1,10 +1,11 @@
-"""A data set's config: a benchmark's file in `configs/`, or one derived from own data.
+"""The config of a data set: a benchmark's file in `configs/`, or a derived one.
 
-A benchmark's builder says its file (`RUN_BY`); without one the task and all options
-follow from the builder. A set of somebody's own is named by
-where it lies (`config.data.name = "folder:/data/pets"`), which is no fact of it: so a
-run knows it by its name (`pets`), and where it was stands in `config.data.own`, which
-may be another place when the run is continued.
+A benchmark's builder names its file (`RUN_BY`). Without one, the task and all options
+follow from the builder.
+
+A user's set is given by its place (`config.data.name = "folder:/data/pets"`). A run
+calls it by its name (`pets`) and keeps the place in `config.data.own`, because the
+data may have been moved when the run is continued.
 """
 
 import importlib
@@ -21,31 +22,34 @@ from robust_tfds import datasets, errors, natural_sets, reading, user_data
 from robust_tfds.building import base
 from robust_tfds.storage import paths
 
-_OWN = "own_data:model"  # the config of all sets that are no benchmarks
-# Keys of `data` that are options of a source, and no facts of the run.
+_OWN = "own_data:model"  # the config of every set that is not a benchmark
+# Keys of `data` that are options of a source. The run's config does not keep them.
 OF_SOURCES = ("set_name", "images", "labels", "classes", "ignore")
-# Keys of `data` that name the conditions -> the values that stand for all of them.
+# Keys of `data` that choose conditions -> the values that choose all of them.
 ALL: Mapping[str, Any] = {
   "corruptions": "all",
   "perturbations": "all",
   "severities": (1, 2, 3, 4, 5),
   "difficulties": (1,),
 }
-# Keys of `data` that own_data.py has and not every task reads: the conditions, by
-# family, and the clips and groups of videos.
-_OF_TASKS = (*ALL, "views", "sampling", "groups")
-_SWITCHES = ("drop_alpha", "skip_errors")  # facts of the run where they are on
-# Models resize what was corrupted whole.
+# Keys of `data` in own_data.py that not every task reads: the conditions, and the
+# clips and groups of videos.
+_TASK_KEYS = (*ALL, "views", "sampling", "groups")
+_SWITCHES = (
+  "drop_alpha",
+  "skip_errors",
+)  # kept in the config only if they are on
+# Kinds that are corrupted whole, before a model resizes them.
 _UNCROPPED = ("objects", "masks", "videos")
-# Kinds whose examples count as so many pictures each in a batch.
-_MANY, _PICTURES = ("sequences", "videos", "objects", "masks"), 8
+# Kinds with examples of several pictures or large ones: a batch counts each as eight.
+_LARGE_KINDS, _PICTURES = ("sequences", "videos", "objects", "masks"), 8
 
 
 def config_values(dataset: Any) -> dict[str, Any]:
   """Return the values of the config that runs a data set.
 
   Raises:
-    UserError: no benchmark of that name, with the nearest one, and no source.
+    UserError: neither a benchmark, with the nearest name, nor a source.
   """
   if user_data.is_source(dataset):
     values = _file_values(_OWN)
@@ -54,7 +58,7 @@ def config_values(dataset: Any) -> dict[str, Any]:
   builder = _benchmark(dataset)
   if not builder.RUN_BY:
     values = _file_values(_OWN)
-    # Clean data alone are read as any set of TFDS is, and corrupted.
+    # Clean data without conditions are read and corrupted as any set of TFDS.
     values["data"]["name"] = builder if builder.CODECS else f"tfds:{dataset}"
     return values
   values = add_conditions(_file_values(builder.RUN_BY))
@@ -73,7 +77,7 @@ def add_conditions(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _benchmark(dataset: Any) -> type[base.Builder]:
-  """Return the builder of a benchmark, of this package or of anybody's."""
+  """Return the builder of a benchmark of this or another package."""
   if not isinstance(dataset, str):
     raise errors.UserError(
       f"Got a {type(dataset).__name__} as data, expected the name of a benchmark,"
@@ -107,12 +111,13 @@ def _file_values(text: str) -> dict[str, Any]:
 def builder_class(
   data: Mapping[str, Any], own: Mapping[str, Any] | None = None
 ) -> type[base.Builder]:
-  """Return the builder of a config's data; of one's own, which lists its files.
+  """Return the builder of a config's data. It lists the files of a user's data.
 
   Args:
-    own: the values of a run with a metric of one's own, which needs no classes.
+    own: the values of a run with a custom metric, which needs no classes; None:
+      no custom metric.
   """
-  if not user_data.is_source(data["name"]):  # also of what was made before
+  if not user_data.is_source(data["name"]):  # or made before
     return datasets.builder_class(data["name"])
   return datasets.builder_class(
     data["name"],
@@ -136,7 +141,7 @@ def builder_class(
 
 
 def _names(classes: Any) -> tuple[str, ...]:
-  """Return names of classes: of a file, a text with commas or several texts."""
+  """Return names of classes from a file, a text with commas or several texts."""
   if isinstance(classes, str) and paths.is_file(paths.parse(classes)):
     classes = reading.line_list(paths.parse(classes))
   elif isinstance(classes, str):
@@ -150,7 +155,7 @@ def resolved(
   """Fill in what follows from a data set of the user's.
 
   Args:
-    values: of a run; the name of somebody's own set is the source's text, or the
+    values: a run's values; the name of a user's set is the source's text, or the
       builder's class.
 
   Returns:
@@ -166,7 +171,7 @@ def resolved(
   name = data.get("name")
   if isinstance(name, str) and _needs_config(name, values):
     data, name = {**data, "name": datasets.builder_class(name)}, ""
-  before = isinstance(name, str) and data.get("own")  # by the set's name then
+  before = isinstance(name, str) and data.get("own")  # a continued run
   if (
     before
     or not user_data.is_source(name)
@@ -175,8 +180,8 @@ def resolved(
     for key in ("groups", *_SWITCHES):
       if name in datasets.names() and data.get(key):
         raise errors.UserError(
-          f"config.data.{key}: got {data[key]!r}; it is of data of your own, and"
-          f" {name} has its rule. Leave it out."
+          f"config.data.{key}: got {data[key]!r}; it is an option of your own data,"
+          f" and {name} has its own rule. Leave it out."
         )
     return {**values}, None
   builder = builder_class(data, values if values.get("metric") else None)
@@ -205,8 +210,9 @@ def resolved(
 
 
 def _needs_config(name: str, values: Mapping[str, Any]) -> bool:
-  """Return whether what runs a registered set has to be derived from its builder:
-  no config names the set, and no run of it has written its own.
+  """Return whether the config of a registered set follows from its builder.
+
+  So it is if no config names the set and no run of it has written one.
   """
   return (
     datasets.is_registered(name)
@@ -248,7 +254,7 @@ def task_of(builder: type[base.Builder]) -> str:
 
 
 def run_by(kind: str) -> Iterator[str]:
-  """Yield the tasks that run sets of a kind without a metric of one's own."""
+  """Yield the tasks that run sets of a kind without a custom metric."""
   for name in tasks.names():
     task = tasks.get(name)
     if task.set_kind == kind and not task.whole_outputs:
@@ -257,7 +263,7 @@ def run_by(kind: str) -> Iterator[str]:
 
 def batch_size(kind: str, pictures: int = 64) -> int:
   """Return the batch size of a kind of data, given the size for pictures."""
-  return -(-pictures // _PICTURES) if kind in _MANY else pictures
+  return -(-pictures // _PICTURES) if kind in _LARGE_KINDS else pictures
 
 
 def _leave_out(values: dict[str, Any], builder: type[base.Builder]) -> None:
@@ -266,7 +272,7 @@ def _leave_out(values: dict[str, Any], builder: type[base.Builder]) -> None:
   rest = {k: v for k, v in values.items() if k not in ("model", "models")}
   task = tasks.bind(ml_collections.ConfigDict(rest))
   read = (*task.condition_keys(), *task.own_keys)
-  unread = [k for k in _OF_TASKS if k not in read]
+  unread = [k for k in _TASK_KEYS if k not in read]
   off = [k for k in (*_SWITCHES, "label_space") if not data.get(k)]
   for key in (*OF_SOURCES, *unread, *off):
     data.pop(key, None)

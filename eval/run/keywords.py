@@ -195,7 +195,7 @@ def _values(dataset: Any, keywords: Keywords) -> dict[str, Any]:
 
 
 def _own_metric(keywords: Keywords) -> dict[str, Any]:
-  """Return the keywords of a metric of one's own as values of a config."""
+  """Return the keywords of a custom metric as values of a config."""
   target, targets = keywords["target"], keywords["targets"]
   if target not in (None, "clean") or target and targets is not None:
     raise errors.UserError(

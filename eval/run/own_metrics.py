@@ -1,4 +1,4 @@
-"""The metrics of one's own of a run: from keywords and configs to functions.
+"""The custom metrics of a run: from keywords and configs to functions.
 
 A config has texts (`metric`: `nme=my_module:nme`, `better`: `lower`, `targets`);
 `evaluate` also takes functions, mappings and arrays, which have names there.
@@ -39,7 +39,7 @@ def taken(values: Mapping[str, Any]) -> tuple[dict[str, Any], OfSet | None]:
   if not given.get("metric"):
     if given or out.get("task") in _TASKS.values():
       raise errors.UserError(
-        f"{', '.join(given) or 'config.task=own'}: belongs to a metric of one's own:"
+        f"{', '.join(given) or 'config.task=own'}: belongs to a custom metric:"
         " set metric to a function, or my_module:function, and better to 'lower' or"
         " 'higher'."
       )
@@ -146,7 +146,7 @@ def _functions(metric: Any) -> dict[str, Callable[[Any, Any], Any]]:
   for name, each in named.items():
     try:
       out[name] = pkgutil.resolve_name(each) if isinstance(each, str) else each
-    except Exception as e:  # of somebody's code
+    except Exception as e:  # of the user's code
       raise errors.UserError(
         f"metric={each!r} cannot be imported, expected my_module:function:"
         f" {errors.user_fault(e)}."

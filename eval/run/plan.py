@@ -31,9 +31,9 @@ from robust_tfds.corruptions import frost_pictures, trial
 from robust_tfds.storage import paths
 
 _SOURCES = ("fly", "prepared")
-_IMAGENET = "imagenet1k"  # whose outputs are ImageNet's 1,000 classes
+_IMAGENET = "imagenet1k"  # for models with ImageNet's 1,000 classes
 _OF_MODELS = "model"  # geometry: the models' own crop rule
-_WHOLE = ("", "none")  # of one's own pictures and videos that are not cropped
+_WHOLE = ("", "none")  # users' pictures and videos that are not cropped
 _FROST = "frost"
 _ABSENT = "absent"  # left_out: what needs files that are not here
 
@@ -521,7 +521,7 @@ def model_classes(config: spec_lib.RunSpec) -> tuple[int, ...]:
   """
   task = task_of(config)
   if not task.has_classes:
-    return (Spec.least_classes,)  # nobody counts them
+    return (Spec.least_classes,)  # their number is unknown
   config = config.replace_data(
     "geometry", task.setting.data.get("geometry", "")
   )
@@ -596,7 +596,7 @@ def _outputs(plan: Plan) -> dict[str, output_classes.OutputClasses]:
   if not plan.task.has_classes:
     if given:
       raise errors.UserError(
-        f"classes={next(iter(given.values()))!r}: a metric of one's own gets the"
+        f"classes={next(iter(given.values()))!r}: a custom metric gets the"
         " answers as they are. Leave classes out."
       )
     return {}
@@ -672,7 +672,7 @@ def _published_classes(
 ) -> dict[str, output_classes.OutputClasses]:
   """Return output classes of published models over some of their classes."""
   own, kind = plan.config.builder.OWN, plan.task.model_kind
-  members = own.members if own else ()  # of natural sets
+  members = own.members if own else ()  # natural sets have them
   outputs = (
     output_classes.from_members(
       members, [name[0] for name in names], joined=own.joined
@@ -741,7 +741,7 @@ def check_classes(plan: Plan, label: str, spec: Any, builder: Any) -> None:
   """Refuse a model of other classes than the data's.
 
   Args:
-    builder: of the data set, prepared or not.
+    builder: builder of the data set, prepared or not.
 
   Raises:
     UserError: says both counts.

@@ -230,7 +230,7 @@ class Runner:
     return loaded, truth, cells
 
   def _check_targets(self, clean: inputs.Source) -> None:
-    """Refuse targets of a metric of one's own that are not those of the set."""
+    """Refuse targets of a custom metric that are not those of the set."""
     own = self.plan.config.own_metrics
     if own:
       examples = clean.metadata((clean.pixels,))
@@ -238,7 +238,7 @@ class Runner:
       targets.check(own.targets, ids, clean.builder)
 
   def _renew(self, cells: list[Cell]) -> None:
-    """Measure cells anew whose metric of one's own changed, on the first host."""
+    """Measure cells anew whose custom metric changed, on the first host."""
     if self.host.index == 0:
       for line in own_metrics.renew(self.workdir, cells, self.plan.task):
         self._say(line)

@@ -131,17 +131,17 @@ class Model(settings.Group):
   """One model of a run.
 
   Attributes:
-    name: of the catalogue, `module:function` or `timm:NAME`.
+    name: a name of the catalogue, `module:function` or `timm:NAME`.
     label: what tables call it; empty: the name.
     checkpoint: the file of its weights, as `models.convert.load` takes it.
-    num_classes: of a checkpoint with another head; 0: the model's own.
+    num_classes: outputs of a checkpoint with another head; 0: the model's own.
     dtype: `float32`, or `bfloat16` with float32 logits; empty: `float32`.
     allow_random: take a model of the user's that draws.
-    short_px: of detectors, the side that the shorter one is resized to.
-    long_px: of detectors, what the longer one is at most.
+    short_px: for detectors, the size of the shorter side after resizing.
+    long_px: for detectors, the largest size of the longer side.
     spec: fields of its spec.
     classes: what its outputs stand for, see `model/output_classes.py`.
-    prompts: of a CLIP model, what its text tower reads, see `model/zero_shot.py`.
+    prompts: what a CLIP model's text tower reads, see `model/zero_shot.py`.
     class_names: words for the data set's classes in prompts, see there.
     trained_on: what it was trained on, see `model/training_data.py`.
     corruptions_seen: corruptions that it was trained on, or `none`.
@@ -187,34 +187,34 @@ class Data(settings.Group):
   """What a run reads, and what is made of it.
 
   Attributes:
-    name: the data set, or where one's own lies: `folder:/data/pets`.
-    split: of the data set.
-    own: where a set of one's own lay, see `dataset_config.py`.
-    config: of the data set, where it has several.
+    name: the data set, or where your own lies: `folder:/data/pets`.
+    split: split of the data set.
+    own: where a user's data set lay, see `dataset_config.py`.
+    config: config of the data set, if it has several.
     source: `fly`, or `prepared`: read corrupted pictures from built sets.
-    codec: of the pixels: `raw`, `jpeg85`, `published`, ...
+    codec: codec of the pixels: `raw`, `jpeg85`, `published`, ...
     geometry: the crop before corruptions; `model`: the model's own.
     corruptions: names, groups or sets: `common`, `extra`, `all`, `none`, ...
     perturbations: the same of sequences and videos.
-    left_out: of these; `absent`: those whose files are not here.
-    severities: of corruptions and of perturbations of videos, 1 to 5.
-    difficulties: of sequences, 1 to 3.
+    left_out: conditions to skip; `absent`: those whose files are not here.
+    severities: levels of corruptions and of perturbations of videos, 1 to 5.
+    difficulties: difficulties of sequences, 1 to 3.
     views: clips of a video.
-    sampling: of clips, `dense` or `uniform`.
-    groups: of videos of one's own, a pattern that names what was cut up.
-    drop_alpha: of a folder, leave transparency aside.
-    skip_errors: of one's own, leave out files that cannot be read.
+    sampling: how clips are sampled, `dense` or `uniform`.
+    groups: for a user's videos, a pattern that names the uncut video.
+    drop_alpha: ignore transparency in a folder's pictures.
+    skip_errors: leave out a user's files that cannot be read.
     label_space: classes that a model is asked among; a map of frames' classes.
-    merge: of frames, how classes are merged.
-    rules: of detection, whose rules of AP.
+    merge: for frames, how classes are merged.
+    rules: for detection, which benchmark's rules of AP.
     protocol: of segmentation, whose cells and pixels.
     keep_masks: of segmentation, whether cells keep every answered class map.
     limit: the first so many examples; 0: all.
     subset: a name, or a file of ids.
     data_dir: where prepared sets lie; empty: inside the workdir.
-    manual_dir: where archives lie that nobody may download.
+    manual_dir: where archives lie that have to be downloaded by hand.
     frost_dir: where frost's pictures lie; empty: where they are looked for.
-    file_format: of prepared sets; empty: the default.
+    file_format: format of prepared sets; empty: the default.
     block_mib: decoded pixels of a chunk; two chunks are in memory at most.
   """
 
@@ -279,7 +279,7 @@ class RunSpec(settings.Group):
   baseline: Annotated[str, pydantic.Field(description="a text")] = ""
   reports: settings.Flag = True
   photographs: settings.Flag = False  # a real network's, see `photographs.py`
-  metric: settings.Text = ""  # of one's own, see `own_metrics.py`
+  metric: settings.Text = ""  # a custom metric, see `own_metrics.py`
   better: settings.Text = ""
   targets: settings.Path = ""
   keep_outputs: settings.Flag = False
@@ -291,7 +291,7 @@ class RunSpec(settings.Group):
 
   @property
   def own_metrics(self) -> OwnMetrics | None:
-    """The functions and targets of a metric of one's own."""
+    """The functions and targets of a custom metric."""
     return self._own_metrics
 
   @property

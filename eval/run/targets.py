@@ -1,4 +1,4 @@
-"""Targets of a metric of one's own, by the ids of examples.
+"""Targets of a custom metric, by the ids of examples.
 
 {id: anything}    a mapping; a JSON object by id, in which lists become arrays
 labels.csv        a row an id (column `id`, `example_id` or `path`); the other

@@ -34,7 +34,7 @@ def row(plan: Plan, rows: Sequence[table.Row]) -> list[object]:
   """Return a model's line, in the order of `COLUMNS`.
 
   Args:
-    plan: of the run of one model.
+    plan: plan of a run of one model.
     rows: its table. The errors are means over the published corruptions that were
       run; of a set that is shown as it is those of its pictures.
   """
@@ -44,7 +44,7 @@ def row(plan: Plan, rows: Sequence[table.Row]) -> list[object]:
   values: list[object] = [label]
   for error in errors:
     values += [f"{100 - error:.3f}", f"{error:.3f}"]
-  count = ""  # of functions on the host
+  count = ""  # functions on the host
   if isinstance(model, NetworkModel):
     count = f"{model.count_parameters() / 1e6:.2f}"
   return [*values, count, *_preprocessing(model.spec)]

@@ -36,7 +36,7 @@ from robust_tfds.storage import paths
 # accelerators, not measured.
 TOLERANCE = 1e-4
 _ABSOLUTE = 1e-5
-_TIES = 1e-3  # of the rows, or one, may have other classes
+_TIES = 1e-3  # this share of the rows, at least one, may have other classes
 # Facts that may differ: other files may hold the same pixels, and later code may
 # know more of a spec.
 FREE_FACTS = ("content", "decoders", "code", "preprocessing.source")

@@ -137,7 +137,7 @@ def _write(
   run: Run, out: epath.Path, models: Mapping[str, ModelFacts]
 ) -> manifest_lib.Manifest:
   home = run.home
-  assert home is not None  # of workdirs
+  assert home is not None  # a workdir has one
   versions = home(run.cells[0]).versions()
   target = Workdir(out)
   with disk.writing(out):
@@ -177,7 +177,7 @@ def _write_weights(
 
   first = {cell.model: cell for cell in reversed(run.cells)}
   home = run.home
-  assert home is not None  # of workdirs
+  assert home is not None  # a workdir has one
   missing = []
   for label in [label for label in run.trained if label in models]:
     workdir, sha256 = home(first[label]), models[label].weights
@@ -192,7 +192,7 @@ def _write_weights(
 def _cells(run: Run, models: Mapping[str, ModelFacts]) -> Iterator[Cell]:
   """Yield the cells with facts of their data and models."""
   home = run.home
-  assert home is not None  # of workdirs
+  assert home is not None  # a workdir has one
   for dataset in run.datasets:
     for label in run.labels(dataset):
       side = Side.from_run(run, dataset, label)

@@ -27,7 +27,7 @@ class Context:
     family: names, families and levels of the task's conditions.
     dataset: a caption: the dataset's name, and the subset's if there is one.
     rows: the table's rows that have a value.
-    corruptions: those of the run in paper order, `common` ones first.
+    corruptions: the run's corruptions in paper order, `common` ones first.
     notes: the table's rows that have a note, e.g. why there is no value.
     baseline: what normalised numbers are divided by, in words, with source.
     samples: (corruption, severity) -> uint8 `[H, W, 3]` of one example, or

@@ -50,7 +50,7 @@ def row_text(
 
   Args:
     form: how value and ends are joined.
-    metric: of the row; None: a fraction, shown in percent.
+    metric: the row's metric; None: a fraction, shown in percent.
   """
   if row is None:
     return "-"

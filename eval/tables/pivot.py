@@ -17,7 +17,7 @@ class Column:
 
   Attributes:
     heading: above it.
-    metric: of all its numbers.
+    metric: the metric of all its numbers.
     numbers: from top to bottom; nan: none.
   """
 
@@ -49,7 +49,7 @@ class Table:
 
   Attributes:
     corner: the heading of the lines' names.
-    names: of the lines.
+    names: names of the lines.
     columns: each with a number per line.
     bold: whether the best number of each column is in bold.
   """

@@ -42,7 +42,7 @@ def worst(
   The result is [] if neither more nor less is better.
 
   Args:
-    cells: of a model, see `main_rows`.
+    cells: one model's cells, see `main_rows`.
   """
   corrupted = [c for c in cells if not c.clean]
   metrics = {cells[c].metric for c in corrupted}

@@ -34,9 +34,9 @@ def bind(
   """Return the task of a config, bound to its setting.
 
   Args:
-    config: that of a run, or of predictions of another program.
-    edition: that of the corruptions; not needed to score finished cells.
-    own: metrics of one's own; not needed to score finished cells.
+    config: config of a run, or of predictions of another program.
+    edition: edition of the corruptions; not needed to score finished cells.
+    own: custom metrics; not needed to score finished cells.
 
   Raises:
     UserError: an unknown task, or a setting that the task refuses.

@@ -48,13 +48,13 @@ class Setting:
 
   Attributes:
     dataset: the data set's name.
-    edition: that of the corruptions; empty if the data set has none.
+    edition: edition of the corruptions; empty if the data set has none.
     codec: the codec of the pixels that models see.
     fly: whether corrupted pixels are made on the fly.
     seed: the run's seed.
     baseline: a name in `eval/papers/baselines/`, `model:<label>`, or empty.
     data: the `data` section of the config.
-    metrics: metric of one's own -> whether `lower` or `higher` is better.
+    metrics: custom metric -> whether `lower` or `higher` is better.
     own_metrics: their functions and targets, in a run.
   """
 
@@ -392,8 +392,8 @@ class Task(abc.ABC):
     """Return the headlines whose cells are all present.
 
     Args:
-      cells: those of one model: replicates of equal draws.
-      reference: those of the baseline, drawn together, if the setting's
+      cells: one model's cells: replicates of equal draws.
+      reference: cells of the baseline, drawn together, if the setting's
         baseline is a model.
       trained_on: the conditions that models were trained on.
     """
@@ -575,7 +575,7 @@ class Task(abc.ABC):
     """Return the least score that `overlays` shows, and the reason in words.
 
     Args:
-      columns: those of the cell that decides, the clean one if there is one.
+      columns: columns of the cell that decides, the clean one if there is one.
       truth: the result of `truth`.
     """
     raise NotImplementedError(f"{self.facts.task} has no overlays.")

@@ -1,4 +1,4 @@
-"""A metric of one's own over pictures: any task whose numbers are per-example means.
+"""A custom metric over pictures: any task whose numbers are per-example means.
 
 Each model answers with arrays of any shape, or dicts and tuples of them; a function
 of the user's gives a number for the output and the target of each example
@@ -15,7 +15,7 @@ from eval.tasks.parts import own_values
 
 
 class Own(own_values.OwnValues, classification.Classification):
-  """The task of metrics of one's own over pictures."""
+  """The task of custom metrics over pictures."""
 
   facts = facts_lib.TaskFacts.for_task("own")
   own_keys = ()

@@ -1,4 +1,4 @@
-"""A metric of one's own over videos: see `own`. One clip of each video is shown."""
+"""A custom metric over videos: see `own`. One clip of each video is shown."""
 
 from eval.cells import facts as facts_lib
 from eval.tasks import video
@@ -6,7 +6,7 @@ from eval.tasks.parts import own_values
 
 
 class OwnVideos(own_values.OwnValues, video.Video):
-  """The task of metrics of one's own over videos."""
+  """The task of custom metrics over videos."""
 
   facts = facts_lib.TaskFacts.for_task("own_videos")
   own_keys = ("sampling", "groups")

@@ -49,7 +49,7 @@ _FAMILY = conditions.SEQUENCES
 # Scores (frames x classes) that an accelerator ranks together; two sorts of pairs
 # and three differences keep up to 80 bytes of each, 640 MiB.
 _SCORES_AT_ONCE = 1 << 23
-_COLUMNS = {  # of the cells' metrics
+_COLUMNS = {  # columns of the cells' metrics
   "flip_probability": "flips",
   "unnormalised_t5d": "t5d",
   "zipf_distance": "zipf",

@@ -11,7 +11,7 @@ import numpy as np
 
 from robust_tfds import errors
 
-_MOST_CLASSES = (
+_MAX_CLASSES = (
   1_000_000  # the largest public label spaces have some ten thousand
 )
 
@@ -159,9 +159,9 @@ def num_classes(value: Any, least: int) -> int:
     UserError: `value` is not a whole number, or out of range.
   """
   whole = isinstance(value, numbers.Integral) and not isinstance(value, bool)
-  if not whole or not least <= value <= _MOST_CLASSES:
+  if not whole or not least <= value <= _MAX_CLASSES:
     raise errors.UserError(
       f"Got num_classes={value!r}, expected a whole number of {least} or more"
-      f" (at most {_MOST_CLASSES:,})."
+      f" (at most {_MAX_CLASSES:,})."
     )
   return int(value)

@@ -80,7 +80,7 @@ _GOOGLE: Rules = (
 )
 CHECKPOINTS: dict[str, Rules] = {"timm": (), "google": _GOOGLE}
 ORACLES = {name: f"timm:{name.removesuffix('_448')}" for name in VARIANTS}
-_GROUPS = 32  # of a norm
+_GROUPS = 32  # channel groups of a norm
 _NORM_EPSILON = 1e-5
 _WEIGHT_EPSILON = 1e-8  # added to the variance of weights, as timm does
 

@@ -47,7 +47,7 @@ VARIANTS = {
 }
 # Least variance, so that the noise of a flat picture is not amplified: a little
 # above one level, squared.
-_LEAST_VARIANCE = 1e-4
+_MIN_VARIANCE = 1e-4
 
 
 class Network(nnx.Module):
@@ -85,7 +85,7 @@ class Network(nnx.Module):
   def __call__(self, x: jax.Array) -> jax.Array:
     """Map `[B, S, S, 3]` to logits `[B, num_classes]`."""
     if self.standardised:
-      x = jax.nn.standardize(x, axis=(1, 2), epsilon=_LEAST_VARIANCE)
+      x = jax.nn.standardize(x, axis=(1, 2), epsilon=_MIN_VARIANCE)
     for number in (1, 2, 3):
       x = getattr(self, f"conv{number}")(x)
       if norm := getattr(self, f"bn{number}", None):

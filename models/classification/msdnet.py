@@ -46,7 +46,7 @@ VARIANTS = {
   for name, (spec, options) in _SIZES.items()
   for i in range(len(options["steps"]))
 }
-_FACTORS = (1, 2, 4, 4)  # of channels and bottlenecks, from fine to coarse
+_FACTORS = (1, 2, 4, 4)  # for channels and bottlenecks, from fine to coarse
 # pytorchcv counts from 1, and has the first layer apart.
 _PYTORCHCV: Rules = (
   (r"^init_layer\.", "feature_blocks.block1.blocks.layer0."),

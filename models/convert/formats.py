@@ -349,7 +349,7 @@ def _load_torch(path: pathlib.Path) -> Any:
     ) from error
   try:
     with warnings.catch_warnings():
-      warnings.simplefilter("ignore")  # of archives that are refused below
+      warnings.simplefilter("ignore")  # about archives that are refused below
       return torch.load(path, map_location="cpu", weights_only=True)
   except MemoryError:
     raise

@@ -82,7 +82,7 @@ def _judged(
   weights: str,
 ) -> Declared:
   """Judge what is declared about pixels alone."""
-  pictures = type(model.spec) is Spec  # of others names alone are judged
+  pictures = type(model.spec) is Spec  # other models are judged by name alone
   if pictures and declared.doubt:
     return Declared(origin=declared.origin, doubt=declared.doubt)
   if pictures and declared.fields:
@@ -254,7 +254,7 @@ def plain_labels(model: NetworkModel) -> list[str]:
   listed = {row.weights for row in known.every() if same & set(row.models)} | {
     family.variants[name].spec.weights for name in same
   }
-  listed.discard("robust_tfds")  # nobody publishes what a run trains
+  listed.discard("robust_tfds")  # weights trained in a run are not published
   return sorted({*(declared or [model.spec.weights]), *(listed - first)})
 
 

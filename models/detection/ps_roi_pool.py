@@ -8,7 +8,7 @@ feature's side, and bins begin and end at whole features, whose mean they are.
 import jax
 import jax.numpy as jnp
 
-_LEAST = 0.1  # least side of a box, in features
+_MIN_SIDE = 0.1  # least side of a box, in features
 _CHUNK = 50  # boxes at a time
 
 
@@ -51,7 +51,7 @@ def _shares(
   # >= 0.
   start = 10 * jnp.floor(low + 0.5).astype(jnp.int32)
   end = 10 * jnp.floor(high + 1.5).astype(jnp.int32)
-  size = jnp.maximum(end - start, round(10 * _LEAST * stride))
+  size = jnp.maximum(end - start, round(10 * _MIN_SIDE * stride))
   i, place = jnp.arange(bins + 1)[:, None], jnp.arange(limit)[None]
   border, whole = start * bins + i * size, 10 * stride * bins
   first = jnp.clip(border[:-1] // whole, 0, limit)

@@ -18,7 +18,7 @@ from models.detection import boxes as boxes_lib
 
 _CANONICAL_PX, _CANONICAL_LEVEL = 224.0, 4
 _EPSILON = 1e-6  # torchvision's and mmdetection's guard of the logarithm
-_MOST = 8  # most samples along a bin's side, if its size decides
+_MAX_SAMPLES = 8  # most samples along a bin's side, if its size decides
 _CHUNK = 64  # boxes at a time: samples of all at once would not fit
 
 
@@ -67,7 +67,7 @@ def pool(
   areas = [f.shape[1] * f.shape[2] for f in features]
   starts = jnp.array([sum(areas[:i]) for i in range(len(areas))], jnp.int32)
   strides = jnp.array([2.0 ** (finest + i) for i in range(len(areas))])
-  points = samples or _MOST
+  points = samples or _MAX_SAMPLES
 
   def pool_box(
     pixels: jax.Array, box: jax.Array, level: jax.Array
@@ -79,7 +79,7 @@ def pool(
       stride=stride,
       bins=bins,
       samples=samples,
-      most=_MOST,
+      most=_MAX_SAMPLES,
       shift=0.5 if aligned else 0.0,
       least=0.0 if aligned or edge else 1.0,
     )

@@ -15,7 +15,7 @@ from models.enhancements import Apply, Enhancement
 from models.spec import ModelSpec
 
 FRACTION = 0.875  # 224 of 256 pixels
-_ROUNDING = 1e-2  # of the sum of a softmax, in half precision
+_ROUNDING = 1e-2  # error of a softmax's sum in half precision
 
 
 def enhance(apply: Apply, spec: ModelSpec) -> Apply:

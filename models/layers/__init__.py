@@ -22,7 +22,7 @@ from models.layers.train_mode import (
   StochasticDepth as StochasticDepth,
 )
 
-_EPSILON = 1e-5  # of torch's batch norms
+_EPSILON = 1e-5  # default of torch's batch norms
 Pair = int | tuple[int, int]
 Pads = Sequence[tuple[int, int]]
 # A layer, or a plain function of one array or of the last step's output.

@@ -14,8 +14,8 @@ def area(sizes: jax.Array, height: int, width: int) -> jax.Array:
 
   Args:
     sizes: int32 `[B, 2]`, (height, width) of each picture.
-    height: of the canvas.
-    width: of the canvas.
+    height: height of the canvas.
+    width: width of the canvas.
   """
   rows = jnp.arange(height)[None, :, None] < sizes[:, 0, None, None]
   return rows & (jnp.arange(width)[None, None] < sizes[:, 1, None, None])

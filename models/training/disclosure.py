@@ -197,7 +197,7 @@ def _check_no_training(folder: epath.Path) -> None:
   """Refuse weights in a training's workdir whose disclosure is gone."""
   file = folder / _CONFIG
   if not (disk.exists(file) and any(folder.glob("*.npz"))):
-    return  # of a training that has not ended there are no weights to load
+    return  # an unfinished training has no weights to load
   config = reading.json_file(file)
   if isinstance(config, dict) and _RECIPE in config:
     raise errors.UserError(

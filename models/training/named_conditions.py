@@ -14,7 +14,7 @@ behind (`cifar10_fog_3`), words as in `my_fog_data`, or a split behind.
   fog, snow/train   one word of a condition of pictures, where it is the name of the
                     folder that is trained on itself, or of the one of its split
 
-A folder that is named after a condition holds, as far as anybody can see,
+A folder that is named after a condition holds, as far as one can see,
 pictures under it: the rule is there to prevent silent training on them, and a
 user with other pictures renames the folder. A class called so (`weather/fog`)
 is what its pictures show; so is a folder of such classes (`fog` with `fog`,

@@ -82,7 +82,7 @@ _DROP_PATH = 0.2  # PySlowFast's MVIT_B_16x4_CONV, torchvision's of both
 # Blocks that halve height and width; the blocks before them double channels, in
 # MViTv2 these blocks themselves.
 _HALVING = (1, 3, 14)
-_WIDTH = 96  # of the first block, in one head
+_WIDTH = 96  # width of the first block, in one head
 
 
 def regroup(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:

@@ -25,7 +25,7 @@ class Texts:
   """What a text tower reads.
 
   Attributes:
-    names: of the classes, in label order, as they stand in the texts.
+    names: names of the classes, in label order, as they stand in the texts.
     templates: with one `{}` for the name.
     notes: what a run prints of them, in sentences.
   """
@@ -85,9 +85,9 @@ def make(
   """Return the texts of classes.
 
   Args:
-    names: of the classes, in label order.
+    names: names of the classes, in label order.
     prompts: the templates, see `prompts.templates`.
-    owner: whose names these are, in words.
+    owner: whom the names belong to, in words.
     published: whether names that two classes share were published so: they are
       said, and not refused.
 
@@ -137,9 +137,9 @@ def head(
   """Return the head of a CLIP model, not yet computed.
 
   Args:
-    name: of the model in the catalogue.
+    name: name of the model in the catalogue.
     checkpoint: the file of both towers.
-    texts: of its classes.
+    texts: texts of its classes.
 
   Raises:
     UserError: there is no text tower or no vocabulary, or they do not fit.

@@ -36,7 +36,7 @@ _FILES = (
   "bpe_simple_vocab_16e6.txt",
   "merges.txt",  # transformers'
 )
-_PACKAGES = ("open_clip", "clip")  # that bring the first of them
+_PACKAGES = ("open_clip", "clip")  # packages that bring the first of them
 # Before all else at its place; then runs of kinds of characters (`_kind`).
 _FIXED = re.compile(rf"{_START}|{_END}|'(?:[stmd]|re|ve|ll)", re.IGNORECASE)
 _RUNS = re.compile("L+|N|o+| +")

@@ -161,7 +161,7 @@ def load(
   """Load the text tower of a CLIP model from the file that has both towers.
 
   Args:
-    name: of the model with the vision tower.
+    name: name of the model with the vision tower.
     checkpoint: as for `models.convert.load`, or already located.
 
   Raises:

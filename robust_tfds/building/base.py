@@ -58,13 +58,13 @@ from robust_tfds.storage import paths
 
 PUBLISHED = "published"  # the codec of the authors' own files
 SOURCE = "source"  # the variant that holds what conditions are made from
-_MADE_WITH = "made_with"  # of the metadata
-_OWN = "own_corruption"  # of the metadata: sha256 of its file
+_MADE_WITH = "made_with"  # key of the metadata
+_OWN = "own_corruption"  # key of the metadata: sha256 of its file
 _AND = " and "
 # What encodes with loss, by codec.
 _ENCODERS = {"jpeg85": decoders.picture_decoder, "h264": decoders.video_decoder}
 _SEEDED = re.compile(r"(?P<name>.+)_seed(?P<seed>\d+)")
-_frost_in_use: list[str | int] = []  # by this process: folder and version
+_frost_in_use: list[str | int] = []  # in this process: folder and version
 
 
 @dataclasses.dataclass(kw_only=True)
@@ -95,7 +95,7 @@ class Recipe:
 
   Attributes:
     dataset: its name, part of every key.
-    edition: that of the corruptions.
+    edition: edition of the corruptions.
     config: the config of the examples.
     frost_dir: folder of the frost pictures; empty if they are not needed.
     own: source and sha256 of a registered corruption of the user's own, else
@@ -142,7 +142,7 @@ class Builder(
 
   Attributes:
     FAMILY: the conditions that the dataset has; None for only clean data.
-    EDITION: that of the corruptions; empty if there are none.
+    EDITION: edition of the corruptions; empty if there are none.
     KIND: what its examples are; each base of a kind has its own.
     SPLIT: the split that is built.
     OTHER_SPLITS: the other splits -> how many published examples they have; 0
@@ -203,7 +203,9 @@ class Builder(
   limit: int | None = None
   found_on_disk: bool = False
   _frost_dir: str = ""
-  _note: source_notes.Note | None = None  # of what it is being made from
+  _note: source_notes.Note | None = (
+    None  # about the sources that it is made from
+  )
 
   def __init_subclass__(cls, **kwargs: Any):
     """Give every dataset the configs that follow from its attributes."""
@@ -233,7 +235,7 @@ class Builder(
   def configs(cls) -> list[Config]:
     """Return the listed configs, those of the default codec and crop first.
 
-    Data of one's own list no others: `config_of` makes a config that is asked for.
+    Users' data list no others: `config_of` makes a config that is asked for.
     """
     if not cls.CODECS:
       return []
@@ -499,7 +501,9 @@ class Builder(
         set_folder.nothing_of_missing(root, self.name),
         set_folder.locked(path),
       ):
-        self.found_on_disk = path.exists()  # by the process that had the lock
+        self.found_on_disk = (
+          path.exists()
+        )  # made by the process that had the lock
         if self.found_on_disk:
           self.info.read_from_directory(path)
         else:
@@ -1007,7 +1011,7 @@ class Builder(
       )
 
 
-# Imported builders by the name that TFDS finds them by, ours and anybody's.
+# Imported builders by the name that TFDS finds them by, ours and other packages'.
 REGISTERED: dict[str, type[Builder]] = {}
 
 

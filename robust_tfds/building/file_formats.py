@@ -135,7 +135,7 @@ def random_access(
 
   def read(number: int) -> dict[str, Any]:
     example = dict(source[number])
-    for name in videos:  # whose frames come one by one, or undecoded
+    for name in videos:  # their frames come one by one, or undecoded
       if isinstance(example.get(name, [b""])[0], np.ndarray):
         example[name] = np.stack(example[name])
     return example

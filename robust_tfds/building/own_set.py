@@ -16,10 +16,10 @@ from robust_tfds.building import source
 from robust_tfds.reading import pictures
 from robust_tfds.storage import paths
 
-_DIGITS = 12  # of a content's sha256, where it is a fact
+_DIGITS = 12  # digits of a content's sha256 in facts
 _READERS = 8  # files that are read at once
 _LISTED = 5  # classes that are printed
-ORDERS = ("textual", "numeric")  # of classes that are called by numbers
+ORDERS = ("textual", "numeric")  # of classes with numbers as names
 _SHOWN = 12  # classes of an order in a refusal
 _NAMED = 10  # files that cannot be read in a refusal
 WITHOUT_CLASSES = ("example",)  # the only class of sets without classes
@@ -44,7 +44,7 @@ class Options:
     labels: for a folder without class folders, a table of `path` and `label`.
     skip_errors: whether unreadable files are left out.
     without_classes: whether classes are not asked for: all examples are of one.
-    target: of a TFDS set, the feature that holds each example's target.
+    target: for a TFDS set, the feature that holds each example's target.
     classes: for masks, the names of the ids 0, 1, ...
     ignore: for masks, the id of pixels that do not count; None: 255.
   """
@@ -89,7 +89,7 @@ class OwnSet(abc.ABC):
     notes: what a run prints about other files, in words.
     labels: with `several`, id -> all right classes; the first is `File.label`.
     left_out: number of unreadable files that were left out.
-    targets: id -> the target of a metric of one's own, where the set holds them.
+    targets: id -> the target of a custom metric, where the set holds them.
   """
 
   kind: str

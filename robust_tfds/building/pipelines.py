@@ -37,7 +37,7 @@ from robust_tfds import errors
 from robust_tfds.building import build_session, writer
 
 FOLDER = "parts"  # in the folder of a set that is being made
-_MOST_PARTS = 4096  # a few bytes of the graph each; runners take 10 MB
+_MAX_PARTS = 4096  # a few bytes of the graph each; runners take 10 MB
 _LENGTH = np.dtype("<u8")
 _REFUSAL = "refusal.txt"
 _SIZE = "size.txt"
@@ -247,7 +247,7 @@ def prepared(
   folder = epath.Path(template.data_dir) / FOLDER / template.split
   folder.mkdir(parents=True, exist_ok=True)
   count = len(split.sources)
-  per_part = math.ceil(count / _MOST_PARTS / split.chunk) * split.chunk
+  per_part = math.ceil(count / _MAX_PARTS / split.chunk) * split.chunk
   job = Job(
     folder=os.fspath(folder),
     count=count,

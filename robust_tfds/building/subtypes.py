@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 from robust_tfds.building import base, pictures
 
 TRAIN, SEEN, UNSEEN = "train", "seen", "unseen"
-_ABSENT = "absent_subtypes"  # of the metadata
+_ABSENT = "absent_subtypes"  # key of the metadata
 
 
 class Builder(

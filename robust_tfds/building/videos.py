@@ -30,7 +30,7 @@ _X264 = {"preset": "medium", "crf": "18"}
 _PART = 64  # frames that are perturbed at once
 _NATIVE_FPS = 30.0  # what a model's rate counts in
 # Of a video's file: an example has 2 GiB (protobuf's limit), and other features.
-_MOST_BYTES = (1 << 31) - (1 << 20)
+_MAX_BYTES = (1 << 31) - (1 << 20)
 
 
 class VideoFile(Protocol):
@@ -154,10 +154,10 @@ def encode_chunk(
     video: Video = source.frames or source.file.data()
     try:
       data, fps = _encoded(video, source, recipe)
-      if len(data) > _MOST_BYTES:
+      if len(data) > _MAX_BYTES:
         raise errors.UserError(
           f"the video has {len(data):,} bytes, of which an example holds at most"
-          f" {_MOST_BYTES:,}. Cut it into clips, or make it smaller."
+          f" {_MAX_BYTES:,}. Cut it into clips, or make it smaller."
         )
     except errors.UserError as e:
       raise type(e)(f"{source.example_id}: {e}") from e

@@ -35,8 +35,8 @@ class Frame:
   """Size, labels and legend of a figure of panels.
 
   Attributes:
-    width: of the figure, in inches.
-    height: of the figure, in inches.
+    width: width of the figure, in inches.
+    height: height of the figure, in inches.
     columns: panels in a row; 0: all of them.
     x: label of the x axes, only in the last row if they are shared.
     y: label of the y axes, only in the first column if they are shared.
@@ -46,7 +46,7 @@ class Frame:
     title: above all panels.
     legend: `above` all panels (the first panel's), `over` each, `inside` each, or
       empty: none.
-    entries: of the legend in a line.
+    entries: number of the legend's entries in a line.
     share: which axes all panels share: `x`, `y`, both or none.
     margins: left, bottom, right and top of the panels, in inches; None: measured,
       which takes one more drawing.

@@ -21,7 +21,7 @@ SEVERITIES = (
   (0, *conditions.SEVERITIES),
   ("clean", *map(str, conditions.SEVERITIES)),
 )
-_MOST_IN_TITLE = 12  # points of a line
+_MAX_IN_TITLE = 12  # points of a line
 
 
 @dataclasses.dataclass(frozen=True)
@@ -128,6 +128,6 @@ def _title(line: Line) -> str:
     + (f" ({v.lo:.4g}–{v.hi:.4g})" if None not in (v.lo, v.hi) else "")
     for x, v in zip(line.names or line.x, line.values)
   ]
-  if len(points) > _MOST_IN_TITLE:
+  if len(points) > _MAX_IN_TITLE:
     points = [points[0], "…", points[-1]]
   return "\n".join([line.label.lstrip("_"), *points])

@@ -33,8 +33,8 @@ COLOURS = (
 )
 MARKERS = "os^Dv<>P"
 HATCHES = ("", "//", "..", "xx", "\\\\", "oo", "++", "--")
-DPI = 150  # of PNGs
-_LETTERS_AN_INCH = 20  # of the text below a figure
+DPI = 150  # resolution of PNGs
+_LETTERS_AN_INCH = 20  # in the text below a figure
 _STYLE: dict[Any, Any] = {
   "font.size": 9,
   "axes.titlesize": 9,

@@ -28,7 +28,7 @@ _MORE = 0x20
 _SIGN = 0x10
 _FIRST_CHAR = 48
 _MAX_GROUPS = 13  # 13 * 5 bits hold any int64
-_MOST_PIXELS = (
+_MAX_PIXELS = (
   1 << 32
 )  # limit of a picture; pycocotools counts pixels in 32 bits
 _LONGEST_SIDE = 65_535  # px, JPEG's
@@ -434,7 +434,7 @@ def _differences(codes: np.ndarray, ends: np.ndarray) -> np.ndarray:
   negative = np.flatnonzero(codes[ends] & _SIGN)
   out[negative] -= np.int64(1) << (_GROUP_BITS * lengths[negative])
   # No run of a picture has more pixels; sums of many must not overflow.
-  return np.clip(out, -_MOST_PIXELS, _MOST_PIXELS)
+  return np.clip(out, -_MAX_PIXELS, _MAX_PIXELS)
 
 
 def _runs(differences: np.ndarray, firsts: np.ndarray) -> np.ndarray:

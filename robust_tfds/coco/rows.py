@@ -20,7 +20,7 @@ from robust_tfds.coco import rle
 # px; sixteen times the longest side of a JPEG. Detectors do return boxes
 # outside their picture, but none this far.
 FARTHEST_PX = 1e6
-_MOST_ID = 1 << 63
+_MAX_ID = 1 << 63
 _SHOWN = 80  # characters of a value that a message repeats
 
 
@@ -104,7 +104,7 @@ class Rows:
     """Return a field of whole numbers >= 0 as Python's."""
     values = self.values(key)
     if set(map(type, values)) <= {int}:
-      if not values or (min(values) >= 0 and max(values) < _MOST_ID):
+      if not values or (min(values) >= 0 and max(values) < _MAX_ID):
         return values
     return [self._id(i, key, value) for i, value in enumerate(values)]
 
@@ -332,7 +332,7 @@ class Rows:
       raise errors.UserError(f"{self.name(place)}: {key}: {e}") from e
 
   def _id(self, place: int, key: str, value: Any) -> int:
-    whole = _is_number(value) and 0 <= value < _MOST_ID and value == int(value)
+    whole = _is_number(value) and 0 <= value < _MAX_ID and value == int(value)
     if not whole:
       raise errors.UserError(
         f"{self.noun} {place}: {key} is a whole number >= 0, got"

@@ -142,7 +142,7 @@ def stack(
   """Stack pictures of any sizes in one canvas size that holds them all.
 
   Args:
-    images: at least one, each uint8 `[h, w, 3]`.
+    images: one or more, each uint8 `[h, w, 3]`.
 
   Returns:
     Canvases uint8 `[B, H, W, 3]` and sizes int32 `[B, 2]`, (height, width).

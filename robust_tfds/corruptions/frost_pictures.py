@@ -67,7 +67,7 @@ class _Choice:
 
   Attributes:
     folder: the folder in use; None for the usual order.
-    manual_dir: that of the run, which may hold a folder of them.
+    manual_dir: the run's manual_dir, which may hold a folder of them.
     accepts_others: whether pictures with other checksums are accepted.
     version: number of changes of the choice.
   """
@@ -234,7 +234,7 @@ def take(source: str | os.PathLike) -> epath.Path:
       f"{source} holds no published {', '.join(absent)}{''.join(others)}. Nothing"
       f" was kept. The package that holds them: {GET}"
     )
-  for name, data in taken.items():  # by their names alone, in one folder
+  for name, data in taken.items():  # all in one folder, by file name
     paths.write_bytes(_cached() / name, data)
   return _cached()
 

@@ -4,7 +4,7 @@ Inside a caller's `jit` a severity or a valid size is unknown when it is
 checked, and pixels have no NaN. So a picture whose traced severity is outside
 1-5, or whose traced size is outside its canvas, comes back as a checker of
 single pixels, magenta (255, 0, 255) and green (0, 255, 0), over its whole
-canvas, margins too. No corruption produces that, and nobody will take it for a
+canvas, margins too. No corruption produces that, and it cannot be mistaken for a
 picture. `marks` finds it.
 
 Known values are refused in words and compile no such test; in a traced call the

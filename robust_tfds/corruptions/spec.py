@@ -154,7 +154,7 @@ def quarters(first: Any, rows: Iterable[Any]) -> tuple[Any, ...]:
 
   Args:
     first: the row of severity 0, a number or several.
-    rows: those of severities 1 to 5.
+    rows: rows of severities 1 to 5.
 
   >>> quarters(0, (0.08, 0.12, 0.18, 0.26, 0.38))[:5]
   (0.02, 0.04, 0.06, 0.08, 0.09)

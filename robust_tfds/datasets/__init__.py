@@ -32,9 +32,9 @@ def builder_class(
   """Return the class of a dataset's builder: its edition, codecs, classes and so on.
 
   Args:
-    name: dataset, or a source of somebody's own (`folder:/data/pets`, see
+    name: dataset, or a source of the user's (`folder:/data/pets`, see
       `robust_tfds/user_data`); a class passes through.
-    options: of such a source.
+    options: options of such a source.
 
   Raises:
     UserError: unknown dataset, with a suggestion; or a source that is none.
@@ -55,8 +55,8 @@ def builder_class(
 
 
 def is_registered(name: object) -> bool:
-  """Return whether a name is of a set of this package, or of a builder of
-  anybody's that was imported and is of a kind of `robust_tfds/building`.
+  """Return whether a name is registered: by this package or by an imported builder
+  of another package, on a kind of `robust_tfds/building`.
   """
   return isinstance(name, str) and (name in names() or name in base.REGISTERED)
 
@@ -235,7 +235,7 @@ def prepare_all(
     manual_dir: where manually downloaded sources lie.
     workers: processes that decode, corrupt and encode.
     beam: make the examples in an Apache Beam pipeline instead.
-    beam_options: of the pipeline, e.g. `runner=DirectRunner`.
+    beam_options: options of the pipeline, e.g. `runner=DirectRunner`.
     limit: build this many examples of each split only (at least 1; None for
       all), in a folder of their own (`data_dir/first_<limit>`), so that they
       never pass for the whole.
@@ -321,7 +321,7 @@ def lacks(
     configs: each as in `builder`.
     data_dir: TFDS data folder.
     manual_dir: where manually downloaded sources lie.
-    split: that has to be among them; None: any.
+    split: split that has to be among them; None: any.
     **options: as in `builder`.
 
   Returns:

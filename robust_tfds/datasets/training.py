@@ -27,7 +27,7 @@ from robust_tfds.datasets.imagenet_vid_robust import metadata as vid
 from robust_tfds.datasets.ytbb_robust import metadata as ytbb
 
 TRAIN = "train"
-_LISTS = (TRAIN, f"{TRAIN}_2", f"{TRAIN}_3")  # of the official splits 1, 2, 3
+_LISTS = (TRAIN, f"{TRAIN}_2", f"{TRAIN}_3")  # the official splits 1, 2, 3
 
 
 @dataclasses.dataclass(frozen=True)

@@ -58,8 +58,8 @@ class Templates:
     """Return a page of a site or a page that stands alone.
 
     Args:
-      name: of its template, which extends `page.html`.
-      path: of the page in the site; empty: it stands alone.
+      name: name of its template, which extends `page.html`.
+      path: path of the page in the site; empty: it stands alone.
       script: name of a script; a style sheet of that name belongs to it.
       sheets: further style sheets.
       **values: what the template shows, with `title` and `up`.

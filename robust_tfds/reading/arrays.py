@@ -36,7 +36,7 @@ def npz_file(
   """Return the arrays of a `.npz` file by name, in the file's order.
 
   Args:
-    chosen: of a name, whether that array is read; None: all are.
+    chosen: name -> whether that array is read; None: all are.
 
   Raises:
     UserError: no such file; not a `.npz`; cut off or damaged; a member that is

@@ -71,7 +71,7 @@ def check_arrays(size: int, source: str) -> None:
   """Refuse arrays that are too large, or that this machine cannot hold.
 
   Args:
-    size: of the arrays once they are unpacked, in bytes.
+    size: size of the arrays once they are unpacked, in bytes.
     source: what the message begins with.
 
   Raises:

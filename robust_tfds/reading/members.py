@@ -38,7 +38,7 @@ class Member:
     archive: path of the archive.
     name: in the archive, parts joined by slashes, without a leading `./`.
     size: in bytes, unpacked.
-    offset: of its first byte in a plain tar; None in other archives.
+    offset: position of its first byte in a plain tar; None in other archives.
     entry: its name as a zip spells it.
     changed: when the archive was, as `paths.State` says.
   """

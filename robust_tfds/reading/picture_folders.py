@@ -30,7 +30,7 @@ class Walk:
   Attributes:
     root: the folder.
     only: the one file of it that is taken, whatever its type; None: all.
-    extensions: of the types, with the dot, in small letters.
+    extensions: file extensions of the types, with the dot, in small letters.
     outside: follow links that lead out of the folder; else they are faults.
     inside: pass by files that lie beside the folder's own folders, which may
       be links out of it.

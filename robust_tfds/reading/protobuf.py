@@ -22,7 +22,7 @@ class Field:
   """A field of a message.
 
   Attributes:
-    number: of the message's definition.
+    number: field number in the message's definition.
     whole: the field with its tag.
     value: the bytes that it holds, of text, messages and numbers of a fixed
       width; else empty.

@@ -127,7 +127,7 @@ def text_file(
   """Read the text of a file in UTF-8.
 
   Args:
-    path: of the file.
+    path: path of the file.
     limit: in bytes, one of `limits`.
     packed: whether it may be a gzip file.
 
@@ -168,8 +168,8 @@ def csv_file(
   """Read the rows of a table, by the names of its header.
 
   Args:
-    path: of a file in UTF-8, a header first.
-    columns: that it must have (it may have more); None asks for none.
+    path: path of a file in UTF-8, a header first.
+    columns: columns that it must have (it may have more); None: none.
 
   Yields:
     The line (from 1, the header is the first) and its values by column. Empty
@@ -229,7 +229,7 @@ def check_header(
 
   Args:
     header: its names, in order.
-    columns: that must be among them; None asks for none.
+    columns: columns that must be among them; None: none.
 
   Raises:
     UserError: it is empty, or a name is empty, stands twice or is missing.

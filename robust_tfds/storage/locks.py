@@ -16,7 +16,7 @@ from collections.abc import Iterator
 import filelock
 from absl import logging
 
-_LOCK = "lock"  # of a folder, in it
+_LOCK = "lock"  # the file in a folder that locks it
 
 
 @contextlib.contextmanager
@@ -24,8 +24,8 @@ def exclusive(place: pathlib.Path, work: str) -> Iterator[None]:
   """Hold a lock; wait, with a warning, while another process has it.
 
   Args:
-    place: of the lock's file, in a folder that is there; nothing lies there when
-      nobody holds the lock.
+    place: path of the lock's file, in a folder that is there; nothing lies there if
+      no process holds the lock.
     work: what is done under it, for the warning: `a.zip is being fetched`.
 
   Raises:
@@ -36,7 +36,7 @@ def exclusive(place: pathlib.Path, work: str) -> Iterator[None]:
     logging.warning("%s by %s; waiting for it.", work, _holder(place))
     lock.acquire()
   try:
-    with contextlib.suppress(OSError):  # Windows lets nobody write it
+    with contextlib.suppress(OSError):  # on Windows it cannot be written
       place.write_text(f"process {os.getpid()} on {socket.gethostname()}")
     yield
   finally:
@@ -93,7 +93,7 @@ def file_lock(place: pathlib.Path) -> filelock.BaseFileLock:
 
 
 def try_acquire(lock: filelock.BaseFileLock) -> bool:
-  """Take a lock if nobody has it; return whether it was taken.
+  """Take a lock if it is free; return whether it was taken.
 
   Raises:
     OSError: its file cannot be made.

@@ -80,8 +80,8 @@ def parse(text: str | os.PathLike, name: str = "") -> epath.Path:
   """Parse the path that a user names.
 
   Args:
-    text: of a file or folder, there or not: on this machine, or `gs://...`.
-    name: of the flag or key that it comes from, for the refusal.
+    text: path of a file or folder, there or not: on this machine, or `gs://...`.
+    name: name of the flag or key that it comes from, for the refusal.
 
   Raises:
     UserError: an address that nothing here opens; says which are, or which
@@ -122,7 +122,7 @@ def check_records(path: str | os.PathLike, name: str = "") -> None:
   Their TFRecord files are read and written by TensorFlow itself.
 
   Args:
-    name: of the flag or key that it comes from, for the refusal.
+    name: name of the flag or key that it comes from, for the refusal.
 
   Raises:
     UserError: names the schemes that TensorFlow opens; or as `parse`.

@@ -34,7 +34,7 @@ class Folder(own_set.OwnSet):
 
   Class attributes:
     noun: what its files are.
-    extensions: by which they are known.
+    extensions: file extensions by which they are known.
     other: another kind, and by which its files are known.
 
   Attributes:
@@ -230,7 +230,7 @@ def files(
 
   Args:
     what: the files are, for refusals.
-    inside: of its folders alone.
+    inside: whether only files in its folders count.
 
   Raises:
     UserError: entries that cannot be read or told apart; names the first.

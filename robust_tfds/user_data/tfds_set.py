@@ -4,9 +4,9 @@
   tfds:cifar10:3.0.2        a version of it, as TFDS writes them
   tfds:my_module:Builder    a builder's class, in a module on Python's path
 
-An example's id is what the set itself has: its id or file name where no two are
-alike, else its place (`test_00042`). The pictures as they are stored are copied
-into one temporary file, once, from which all conditions read them in any order.
+An example's id is the set's own id or file name, if these are unique, else its
+position (`test_00042`). The stored bytes of all pictures are copied once into one
+temporary file, from which all conditions read in any order.
 """
 
 import dataclasses
@@ -26,15 +26,15 @@ from robust_tfds.building import base, file_formats, own_set, source
 from robust_tfds.reading import archives, picture_folders
 from robust_tfds.user_data import folder, labelled
 
-# Features that name an example, the first that is there and of no two alike.
+# Features that may name an example: the first one with unique values does.
 IDS = ("example_id", "id", "file_name", "filename", "image/filename")
-_SPLITS = ("test", "validation")  # the first that is there, where none is named
+_SPLITS = ("test", "validation")  # the first existing one is the default
 _VERSION = re.compile(r":[\d.*]+$")
 
 
 @dataclasses.dataclass(frozen=True)
 class _Stored(source.File):
-  """A picture of the copy, called by its set and id."""
+  """A picture of the copy; messages call it by its set and id."""
 
   @property
   def where(self) -> str:
@@ -46,11 +46,11 @@ class TfdsSet(own_set.OwnSet):
   """The labelled pictures of a builder's split.
 
   Attributes:
-    builder: of TFDS.
+    builder: a TFDS builder.
     part: the split, or a slice of it.
-    image: the feature of the picture.
-    label: that of its class.
-    unlabelled: whether labels that are of no class, -1, are read too.
+    image: name of the picture's feature.
+    label: name of its class's feature.
+    unlabelled: whether pictures with the label -1 (no class) are read too.
   """
 
   kind = "tfds"
@@ -60,16 +60,16 @@ class TfdsSet(own_set.OwnSet):
   def __init__(
     self, builder: Any, options: own_set.Options, where: str, labels: str = ""
   ):
-    """Read what the builder says of itself; prepare and read nothing.
+    """Read the builder's features and splits; prepare and read no data.
 
     Args:
-      builder: of TFDS.
+      builder: a TFDS builder.
       options: see the class.
       where: the source's text.
-      labels: the feature of the classes, where it is known; it may be a sequence.
+        labels: the feature of the classes, if known; it may be a sequence.
 
     Raises:
-      UserError: no picture with one class in an example.
+      UserError: examples do not hold a picture with one class.
     """
     self.builder, self.target = builder, options.target
     self.without_classes = options.without_classes
@@ -93,24 +93,24 @@ class TfdsSet(own_set.OwnSet):
       )
     ours = type(builder).__module__.startswith(f"{__name__.partition('.')[0]}.")
     name = options.name or f"{'tfds_' * ours}{builder.name}"
-    self.part = _split(builder, options.split)  # of it perhaps a slice
+    self.part = _split(builder, options.split)  # may be a slice
     super().__init__(name, where, names, self.part.partition("[")[0])
     self.several = several
 
   @property
   def is_here(self) -> bool:
-    """Whether it is prepared, or its pictures are known to be of one size."""
+    """Whether the set is prepared, or all its pictures are known to have one size."""
     return None not in self._shape or self.builder.is_prepared()
 
   @property
   def _shape(self) -> tuple[int | None, ...]:
-    """(height, width) of all pictures, as the features say; None: they vary."""
+    """The (height, width) of all pictures in the features; None where they vary."""
     shape: tuple[int | None, ...] = self.builder.info.features[self.image].shape
     return shape[:2]
 
   @functools.cached_property
   def _sizes(self) -> frozenset[tuple[int, int]]:
-    """The sizes of the pictures; those of one size are not read."""
+    """The sizes of the pictures, without reading them if the features say the size."""
     height, width = self._shape
     if height is None or width is None:
       return super()._sizes
@@ -128,7 +128,7 @@ class TfdsSet(own_set.OwnSet):
   @functools.cached_property
   def _files(self) -> list[source.File]:
     self.prepare()
-    # Gone with this object, which the run's builder holds.
+    # Removed with this object, which the run's builder holds.
     self._copy = tempfile.NamedTemporaryFile(
       prefix="robust_tfds_", suffix=".pictures"
     )  # noqa: SIM115
@@ -164,7 +164,7 @@ class TfdsSet(own_set.OwnSet):
     if not (self.unlabelled or 0 <= label < len(self.classes)):
       raise errors.UserError(
         f"{self.where}: {name} has the label {label}, expected 0 to"
-        f" {len(self.classes) - 1}. A split without labels measures nothing."
+        f" {len(self.classes) - 1}. Choose a split with labels."
       )
     member = archives.Member(self._copy.name, name, size, offset)
     return _Stored(name, self.where, member, label)
@@ -173,7 +173,7 @@ class TfdsSet(own_set.OwnSet):
     """Let TFDS prepare the set unless it is prepared.
 
     Raises:
-      UserError: it cannot be, or has no such split.
+      UserError: it cannot be prepared, or has no such split.
     """
     try:
       self.builder.download_and_prepare(
@@ -185,15 +185,15 @@ class TfdsSet(own_set.OwnSet):
       raise errors.missing_package_error(
         "TensorFlow", "tf", f"{self.where}, which is not prepared,"
       ) from e
-    except Exception as e:  # a download's, or of somebody's code
+    except Exception as e:  # of a download or of the user's code
       raise errors.UserError(
-        f"{self.where}: it is not prepared in {self.builder.data_dir}, and cannot"
-        f" be: {errors.user_fault(e)}"
+        f"{self.where}: it is not prepared in {self.builder.data_dir}, and preparing"
+        f" it failed: {errors.user_fault(e)}"
       ) from e
     check_split(self.builder, self.part, self.where)
 
   def _examples(self) -> Iterator[dict[str, Any]]:
-    """Yield stored pictures, labels and what may name them, in the set's order."""
+    """Yield pictures as bytes, labels and features of `IDS`, in the set's order."""
     features = dict(self.builder.info.features.items())
     names = [n for n in IDS if isinstance(features.get(n), tfds.features.Text)]
     others = filter(None, (self.label, self.target))
@@ -207,7 +207,7 @@ class TfdsSet(own_set.OwnSet):
         yield {name: row[name] for name in needed}
     except errors.MissingPackageError:
       raise
-    except Exception as e:  # of TFDS or TensorFlow, e.g. InvalidArgumentError
+    except Exception as e:  # from TFDS or TensorFlow, e.g. InvalidArgumentError
       raise errors.UserError(
         f"{self.builder.data_path}: its examples are not what the builder of"
         f" {self.where} says: {errors.user_fault(e)} Remove that folder, which"
@@ -217,9 +217,9 @@ class TfdsSet(own_set.OwnSet):
 
 
 def check_split(builder: Any, part: str, where: str) -> None:
-  """Refuse what is no split of a prepared set, and parts without examples.
+  """Refuse unknown splits of a prepared set, empty slices and overlapping ones.
 
-  Also parts that are added up and overlap: their examples would be there twice.
+  Examples in two added slices would be read twice.
 
   Args:
     part: a split, or a slice of one.
@@ -234,7 +234,7 @@ def check_split(builder: Any, part: str, where: str) -> None:
       raise errors.unknown_error(f"split of {where}", split, splits)
   try:
     count = splits[part].num_examples
-  except Exception:  # TFDS has several kinds of it
+  except Exception:  # TFDS raises several kinds
     count = 0
   if count < 1:
     raise errors.UserError(
@@ -247,11 +247,11 @@ def check_split(builder: Any, part: str, where: str) -> None:
     (r.splitname, r.from_ or 0, r.to or splits[r.splitname].num_examples)
     for r in spec.to_absolute(splits)
   )
-  for (one, _, end), (other, start, _) in itertools.pairwise(ranges):
-    if one == other and start < end:
+  for (split, _, end), (following, start, _) in itertools.pairwise(ranges):
+    if split == following and start < end:
       raise errors.UserError(
-        f"split={part!r}: its parts overlap from example {start:,} of {one} on,"
-        " which would be read twice. Name parts that do not."
+        f"split={part!r}: its parts overlap from example {start:,} of {split}"
+        " on, which would be read twice. Name parts that do not overlap."
       )
 
 
@@ -267,10 +267,10 @@ def split_names(part: str) -> list[str]:
 def ids_of(named: Sequence[Mapping[str, Any]], split: str) -> Sequence[str]:
   """Return the ids of a split's examples: the first of `IDS` without repetitions.
 
-  Else their places.
+  If there is none, the ids are positions.
 
   Args:
-    named: of every example the features that may name it.
+    named: for every example, the features that may name it.
     split: without a slice.
   """
   for feature in (f for f in IDS if named and f in named[0]):
@@ -283,7 +283,7 @@ def ids_of(named: Sequence[Mapping[str, Any]], split: str) -> Sequence[str]:
 def builder_class(
   place: str | tfds.core.DatasetBuilder, options: own_set.Options
 ) -> type[base.Builder]:
-  """Return the builder of a TFDS set's pictures, of its name or itself; see `TfdsSet`."""
+  """Return the builder of a TFDS set's pictures; `place` is its name or its builder."""
   if isinstance(place, tfds.folder_dataset.ImageFolder):
     split = _split(place, options.split)
     name = options.name or picture_folders.name_of(str(place.data_dir))
@@ -297,16 +297,16 @@ def builder_class(
 
 
 def builder_of(place: str, data_dir: str) -> Any:
-  """Return TFDS's builder, preferably of a folder where the set is prepared."""
+  """Return TFDS's builder, preferably in a folder where the set is prepared."""
   named = ":" not in _VERSION.sub("", place)
   made = functools.partial(tfds.builder, place) if named else _class(place)
-  # A class alone says which module its set is of; a name is looked up.
+  # A name may be found in TFDS's default folder too; a class has one folder.
   roots = list(dict.fromkeys([data_dir or None, *[None] * named]))
   try:
     builders = [made(data_dir=root) for root in roots]
   except tfds.core.DatasetNotFoundError as e:
     raise errors.unknown_error("TFDS set", place, tfds.list_builders()) from e
-  except Exception as e:  # of somebody's code
+  except Exception as e:  # of the user's code
     raise errors.UserError(
       f"tfds:{place}: its builder fails: {errors.user_fault(e)}"
     ) from e
@@ -317,7 +317,7 @@ def _class(place: str) -> Any:
   module, _, name = place.partition(":")
   try:
     defined = vars(importlib.import_module(module))
-  except Exception as e:  # of somebody's code
+  except Exception as e:  # of the user's code
     raise errors.UserError(
       f"tfds:{place}: its module cannot be imported: {errors.user_fault(e)}"
     ) from e
@@ -334,7 +334,7 @@ def _class(place: str) -> Any:
 
 
 def _picture(builder: Any, where: str) -> str:
-  """Return the feature of the picture, whatever else an example holds."""
+  """Return the name of the first picture feature; others are ignored."""
   features = dict(builder.info.features.items())
   keys = builder.info.supervised_keys or ()
   for name in (*keys[:1], "image", *features):
@@ -366,12 +366,12 @@ def _features(builder: Any, where: str) -> tuple[str, str]:
   raise errors.UserError(
     f"{where}: expected a picture (Image of uint8) and one class of it (ClassLabel"
     f" with names) in each example; it has {held}."
-    f" {errors.NOT_HERE}; sets of boxes are no classification."
+    f" {errors.NOT_HERE}; sets of boxes have no class per picture."
   )
 
 
 def _split(builder: Any, split: str) -> str:
-  """Choose the split to read; a set that is not prepared has none to compare with."""
+  """Choose the split to read; refuse an unknown one if the set is prepared."""
   there = list(builder.info.splits)
   if split and there and not {*split_names(split)} <= {*there}:
     raise errors.unknown_error(f"split of {builder.name}", split, there)

@@ -381,7 +381,7 @@ class VideosTest(parameterized.TestCase):
 
   def test_too_large_for_an_example(self):
     with (
-      mock.patch.object(building, "_MOST_BYTES", 3_000),
+      mock.patch.object(building, "_MAX_BYTES", 3_000),
       self.assertRaisesRegex(errors.UserError, "run/.*: the video has"),
     ):
       made.evaluate(made.Seen(2), f"videos:{self.root}", conditions="none")

@@ -103,7 +103,7 @@ _RESULT_LIST = {
   "segmentation": Column(TEXT),
 }
 _SEGMENTED = {"areas": Column(WHOLE, 3, needed=True), "mask": Column(TEXT)}
-# Numbers that somebody else measured, a row each.
+# Numbers that another program measured, a row each.
 _NUMBERS = {"value": Column(REAL, needed=True)}
 
 # The least and the most of values whose means have such bounds: `Metric.bounds`.

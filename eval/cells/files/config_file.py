@@ -16,9 +16,9 @@ from eval.cells.files import damage
 from robust_tfds import errors, reading, records
 from robust_tfds.storage import disk
 
-# Version of the layout and of what a cell's columns mean. No other one is read.
+# Version of the layout and of the meaning of a cell's columns. Others are refused.
 VERSION = 4
-# Key of another program's predictions: the mark of the run that they stand beside.
+# Key in configs of another program's predictions: `mark` of the reference run.
 BESIDE = "beside"
 # What may differ between two launches of one workdir: nothing here can change
 # a number.
@@ -26,7 +26,7 @@ _RESUMABLE = (
   "batch_size",
   "data.block_mib",
   "data.data_dir",
-  "data.left_out",  # its cells are made later, or not shown
+  "data.left_out",  # left-out cells are made later or not shown
   "data.manual_dir",
   "data.own",
   "keep_outputs",
@@ -44,9 +44,9 @@ _Levels = int | list[int]
 
 
 class _Settings(pydantic.BaseModel):
-  """The used settings; other keys are ignored.
+  """Settings that are read; other keys are ignored.
 
-  A run's own schema is in `eval/run/spec.py`; a workdir may be a stranger's.
+  A run's own schema is in `eval/run/spec.py`; a workdir may come from someone else.
   """
 
   model_config = pydantic.ConfigDict(extra="allow", strict=True)
@@ -87,7 +87,7 @@ class _Model(_Settings):
 
 
 class _Config(_Settings):
-  """The part of every config; models are objects, or only labels."""
+  """The settings that every config has; `models` holds objects or only labels."""
 
   task: str
   seed: int
@@ -103,16 +103,16 @@ def read(path: epath.Path, *, any_pixels: bool = False) -> dict[str, Any]:
   """Return the settings, and `versions` and `checksum` of this file.
 
   Args:
-    any_pixels: whether its cells may have another version of the pixels; they
-      are then only read.
+    any_pixels: whether cells with another version of the pixels are accepted,
+      for reading only.
 
   Raises:
-    UserError: no workdir, or one of another version.
+    UserError: not a workdir, or one of another version.
     DamagedError: the file was changed; the message names the field.
   """
   if not disk.exists(path):
     raise errors.UserError(
-      f"{path.parent} is no workdir: it holds no config.json."
+      f"{path.parent} is no workdir: it has no config.json."
     )
   try:
     config = reading.json_file(path)
@@ -162,7 +162,7 @@ def plain(config: ml_collections.ConfigDict) -> dict[str, Any]:
 
 
 def mark(config: Mapping[str, Any]) -> str:
-  """Return a hash of a run's settings, 12 digits."""
+  """Return a hash of a run's settings: 12 hexadecimal digits."""
   return provenance.fingerprint(config)
 
 
@@ -198,7 +198,9 @@ def differences(
     if k not in _RESUMABLE
     and k != "checksum"
     and not k.startswith("versions.")
-    and not k.endswith(".allow_random")  # permits, and is in the fingerprint
+    and not k.endswith(
+      ".allow_random"
+    )  # a permission, which the fingerprint contains
     and first.get(k) != second.get(k)
   }
 

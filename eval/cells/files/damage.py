@@ -1,8 +1,8 @@
-"""Damaged cells: detected, named, moved aside.
+"""Damaged cells: how they are detected, reported and moved aside.
 
-A finished cell is checked each time it is read: its note is complete and
-belongs to its place, its files match the note, no part of it is a link, and
-cells of one dataset and split have the same examples.
+A finished cell is checked each time it is read: its note is complete and names
+this cell, its files match the note, no part of it is a link, and cells of one
+dataset and split have the same examples.
 """
 
 import collections
@@ -20,7 +20,7 @@ from robust_tfds.storage import disk, paths
 FOLDER = "damaged"
 _ADVICE = (
   "Run eval.main again with --repair, which moves it into damaged/ and makes it"
-  " anew; if eval.score wrote this folder, run eval.score again"
+  " again; if eval.score wrote this folder, run eval.score again"
 )
 
 
@@ -44,7 +44,7 @@ class DamagedError(errors.UserError):
 
 
 def check_no_links(root: epath.Path, folder: epath.Path) -> None:
-  """Refuse a cell that is a link, lies behind one or contains one.
+  """Refuse a cell that is a link, lies in a linked folder or contains a link.
 
   Args:
     root: the workdir, which may be a link itself.
@@ -52,7 +52,7 @@ def check_no_links(root: epath.Path, folder: epath.Path) -> None:
   Raises:
     DamagedError: the message names the link.
   """
-  if not paths.is_local(folder):  # buckets have none
+  if not paths.is_local(folder):  # buckets have no links
     return
   place, inside = pathlib.Path(folder), pathlib.Path(folder).relative_to(root)
   between = [pathlib.Path(root, p) for p in reversed(inside.parents[:-1])]
@@ -77,7 +77,10 @@ def is_folder(path: epath.Path) -> bool:
 def find_other_examples(
   notes: Mapping[epath.Path, note_lib.Note],
 ) -> Iterator[tuple[epath.Path, str]]:
-  """Yield cells with other examples than most of their split, and why."""
+  """Yield cells whose examples differ from those of most cells of their split.
+
+  Each comes with the reason in words.
+  """
   splits: dict[tuple[str, str], list[epath.Path]] = {}
   for folder, note in notes.items():
     if note.split.name:
@@ -103,13 +106,12 @@ def find_missing_examples(
   notes: Mapping[epath.Path, note_lib.Note],
   check: Callable[[epath.Path, note_lib.File], object],
 ) -> Iterator[tuple[epath.Path, str]]:
-  """Yield damaged files of examples, then the cells that need them, with the
-  reason.
+  """Yield damaged files of examples and the cells that need them, with reasons.
 
   Args:
     folder: the run's `examples`.
     notes: notes of cells, by folder.
-    check: refuses a file that does not match the note.
+    check: raises UserError if a file does not match the note.
   """
   cells_of: dict[note_lib.File, list[epath.Path]] = {}
   for cell, note in notes.items():

@@ -22,7 +22,7 @@ from robust_tfds import errors
 from robust_tfds.storage import disk, paths
 
 FOLDER = "examples"
-_SETS = 2  # of which the columns stay in memory
+_SETS = 2  # so many sets keep their columns in memory
 
 
 def path(folder: epath.Path, file: note_lib.File) -> epath.Path:

@@ -35,7 +35,7 @@ from robust_tfds.storage import disk, npz, paths
 FOLDER = "parts"
 _VERSION = 2
 _NAME = re.compile(r"rows-(\d+)-(\d+)-(\d+)-host-(\d+)-of-(\d+)\.npz")
-_MOST_BYTES = 128 << 20  # of cells that are assembled at once
+_MAX_BYTES = 128 << 20  # limit of the cells that are assembled at once
 
 Range = tuple[int, int]
 # Rows, and the cells that do not have them.
@@ -143,7 +143,7 @@ class Parts:
     """Remove unusable parts; one host does it before all hosts look.
 
     Args:
-      cells: that are not finished.
+      cells: the unfinished cells.
     """
     expected = {_key(cell) for cell in cells}
     with disk.writing(self._folder):
@@ -196,8 +196,8 @@ class Parts:
     Incomplete blocks count as missing: see `made`.
 
     Args:
-      rows: of the largest share, from 0.
-      cells: that are not finished.
+      rows: rows of the largest share, from 0.
+      cells: the unfinished cells.
     """
     missing = {cell: self._missing(cell, rows) for cell in cells}
     points = {p for ranges in missing.values() for r in ranges for p in r}
@@ -310,7 +310,7 @@ class Parts:
     names = {n for cell in cells for n in self._names_of(_key(cell))}
     size = sum(paths.state(self._folder / str(n)).size for n in names)
     each = max(size // max(len(cells), 1), 1)
-    step = max(_MOST_BYTES // each, 1)
+    step = max(_MAX_BYTES // each, 1)
     for start in range(0, len(cells), step):
       yield from self._join(cells[start : start + step])
 

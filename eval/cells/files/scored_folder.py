@@ -19,7 +19,7 @@ from robust_tfds.storage import disk, paths
 
 _NOTE = "scored.json"
 _TEMPORARY = "unfinished"
-_CONFIG = "config.json"  # of a workdir: what it holds is there before it
+_CONFIG = "config.json"  # a workdir's file, written after everything else
 
 
 class _Record(Record):
@@ -46,7 +46,7 @@ def replacing(
   try:
     with lock.held(folder):
       temporary = folder / _TEMPORARY
-      disk.remove(temporary)  # of a score that was killed
+      disk.remove(temporary)  # left by a killed score
       try:
         temporary.mkdir()  # in a bucket it is there with its first file
         yield temporary

@@ -24,7 +24,7 @@ WHOLE = "whole"
 PARTIAL = "partial"
 SEEN = "trained on test conditions"
 PRINTED = "printed"
-# Of models that keep them where nobody sees them, such as plain functions.
+# Of models whose weights cannot be read, such as plain functions.
 _NO_WEIGHTS = hashlib.sha256().hexdigest()
 
 
@@ -37,7 +37,7 @@ def number_at(
   """Return the value of a metric over cells; None if there is none.
 
   Args:
-    numbers: by metric, corruption and level.
+    numbers: numbers by metric, corruption and level.
     corruption: empty for the whole benchmark.
     level: difficulty; None: the only one, or the first.
   """
@@ -175,8 +175,8 @@ class Board:
     key: letters, digits, `-`; no two boards share one.
     title: data set, and what distinguishes the board from the others of that
       set.
-    facts: those of the task: names, order and direction of its numbers.
-    family: that of its conditions: names, groups, levels.
+    facts: facts of the task: names, order and direction of its numbers.
+    family: family of its conditions: names, groups, levels.
     dataset: name of the data set.
     data: facts of the data that all runs' entries share: name -> value.
     differs: name -> value of the facts in which the boards of one data set
@@ -184,7 +184,7 @@ class Board:
     baseline: what normalised numbers are divided by, in words; empty if nothing
       is normalised.
     ranked_by: name of the metric; empty if nothing is ranked.
-    conditions: those of all entries, clean first, then in paper order.
+    conditions: conditions of all entries, clean first, then in paper order.
     entries: ranked entries first, best first; then the others.
     notes: sentences that belong below the table.
   """

@@ -37,7 +37,7 @@ def boards(scored: Sequence[Scored], reference: str = "") -> list[Board]:
 
   Args:
     scored: the results of `scores.score_run`, in the order of the runs.
-    reference: that of effective robustness, see `effective.REFERENCES`; empty:
+    reference: reference of effective robustness, see `effective.REFERENCES`; empty:
       the first of them with a line.
 
   Returns:
@@ -119,7 +119,7 @@ def _board(
   draws = {e.key: one.draws for e, one in zip(entries, group)}
   of_papers = printed.entries(first.entry.data, first.baseline, names)
   if first.side.task.whole_outputs or _protocol(first):
-    of_papers = []  # papers' boards have no metric of one's own, and do not adapt
+    of_papers = []  # papers' boards have no custom metric, and do not adapt
   entries = _ranked(
     [*entries, *of_papers],
     draws,

@@ -198,7 +198,7 @@ def add(board: Board, draws: Draws | None = None, name: str = "") -> Board:
     draws: key of an entry -> its numbers' draws, for intervals.
     name: name of the reference; empty: the first of `REFERENCES` with a line.
   """
-  if board.task not in AXES:  # nobody says what its two numbers would be
+  if board.task not in AXES:  # its two numbers are not defined
     return board
   try:
     listed = numbers(board, reference(board, name), draws)

@@ -30,8 +30,8 @@ JACKKNIFE = "jackknife t"
 ONLY = "the only condition"
 # Exchanges: enough for Holm over all cells of a benchmark, within what a pass over
 # all groups may take.
-_MOST, _LEAST = 10**5, 2000
-_MOST_SIGNS = 10**9  # exchanges x groups
+_MAX_DRAWS, _MIN_DRAWS = 10**5, 2000
+_MAX_SIGNS = 10**9  # exchanges x groups
 
 
 @dataclasses.dataclass(frozen=True)
@@ -89,7 +89,7 @@ def cell_lines(numbers: Numbers, facts: TaskFacts) -> list[Line]:
   """Return the lines of all cells, tested if a test is possible.
 
   Args:
-    numbers: those of the first side and the second.
+    numbers: numbers of the first side and the second.
   """
   cells = _cells(numbers)
   families = _families(cells)
@@ -199,7 +199,7 @@ def _exchanged(cells: Sequence[_Cell]) -> list[float]:
   differences = np.zeros((len(ids), len(cells)))
   for i, cell in enumerate(cells):
     differences[np.searchsorted(ids, group_ids[i]), i] = cell.group_differences
-  exchanges = max(min(_MOST, _MOST_SIGNS // len(ids)), _LEAST)
+  exchanges = max(min(_MAX_DRAWS, _MAX_SIGNS // len(ids)), _MIN_DRAWS)
   p = significance.exchange_p(differences, exchanges)
   of_intervals = [significance.interval_p(cell.difference) for cell in cells]
   return np.fmax(p, of_intervals).tolist()

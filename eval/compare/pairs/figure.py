@@ -1,7 +1,7 @@
 """A comparison as a figure: numbers over cells, and a map of the cells.
 
-Blue and a triangle upwards are cells in which the first model is better, orange and
-one downwards in which it is worse; cells without a triangle are undecided.
+A blue cell with an upward triangle: the first model is better. An orange cell with
+a downward triangle: it is worse. Without a triangle the test decides nothing.
 """
 
 from __future__ import annotations
@@ -28,9 +28,9 @@ _MARKS = {lines_lib.BETTER: "\u25b2", lines_lib.WORSE: "\u25bc"}
 _MAP = LinearSegmentedColormap.from_list(
   "comparison", ["#f0a066", "#ffffff", "#73b4dd"]
 )
-_MOST_MAPS = 2
-_LEAST = 2.0  # points, of the strongest colour
-_LINE = 0.24  # inches of a bar or a row
+_MAX_MAPS = 2  # metrics with a map of their own
+_MIN_RANGE = 2.0  # points; smaller differences never get the full colour
+_LINE_IN = 0.24  # height of a bar or a row
 
 
 def write(comparison: Comparison, folder: epath.Path, stem: str) -> None:
@@ -43,7 +43,7 @@ def write(comparison: Comparison, folder: epath.Path, stem: str) -> None:
     default=1,
   )
   fig = style.figure(
-    max(4.0, 3.9 * len(bars) + 4.4 * len(maps) + 0.4), _LINE * rows + 1.5
+    max(4.0, 3.9 * len(bars) + 4.4 * len(maps) + 0.4), _LINE_IN * rows + 1.5
   )
   axes = style.axes(fig, 1, max(count, 1))[0]
   for ax, lines in zip(axes, bars):
@@ -56,8 +56,9 @@ def write(comparison: Comparison, folder: epath.Path, stem: str) -> None:
 
 
 def _bars(comparison: Comparison) -> list[list[Line]]:
-  """Return the lines of each panel: numbers in %, other numbers, only clean
-  cells.
+  """Return the lines of the panels: one of numbers in %, one of other numbers.
+
+  A comparison of clean data alone has its cells there too.
   """
   finite = [
     line
@@ -84,11 +85,11 @@ def _maps(comparison: Comparison) -> dict[str, list[Line]]:
   for line in comparison.cells:
     if line.corruption:
       out.setdefault(line.metric, []).append(line)
-  return dict(list(out.items())[:_MOST_MAPS])
+  return dict(list(out.items())[:_MAX_MAPS])
 
 
 def _draw_bars(ax: Axes, lines: Sequence[Line], comparison: Comparison) -> None:
-  """Draw differences with their intervals, filled if 0 lies outside."""
+  """Draw differences with their intervals; markers are filled if 0 lies outside."""
   percent = comparison.facts.metric(lines[0].metric).percent
   scale = 100 if percent else 1
   for y, line in enumerate(lines):
@@ -96,8 +97,8 @@ def _draw_bars(ax: Axes, lines: Sequence[Line], comparison: Comparison) -> None:
     value = scale * line.difference.or_nan
     ends = line.difference.interval
     gain = metric.sign * value
-    sure = ends is not None and not ends[0] <= 0 <= ends[1]
-    decided = sure and gain
+    excludes_0 = ends is not None and not ends[0] <= 0 <= ends[1]
+    decided = excludes_0 and gain
     shade = style.COLOURS[0 if gain > 0 else 1] if decided else "#555555"
     if ends:
       ax.plot([scale * x for x in ends], [y, y], color=shade)
@@ -107,7 +108,7 @@ def _draw_bars(ax: Axes, lines: Sequence[Line], comparison: Comparison) -> None:
       marker="^" if gain > 0 else "v" if gain < 0 else "o",
       markersize=6,
       color=shade,
-      markerfacecolor=shade if sure else "white",
+      markerfacecolor=shade if excludes_0 else "white",
     )
   ax.axvline(0, color="#444444", linewidth=0.8)
   words = [comparison.words(x) for x in lines]
@@ -143,7 +144,7 @@ def _draw_map(ax: Axes, lines: Sequence[Line], metric: Metric) -> None:
       fontsize=7,
       color="black",
     )
-  least = _LEAST if metric.percent else 1e-3
+  least = _MIN_RANGE if metric.percent else 1e-3
   most = max(float(np.nanmax(np.abs(values), initial=0)), least)
   ax.imshow(
     metric.sign * values, cmap=_MAP, vmin=-most, vmax=most, aspect="auto"

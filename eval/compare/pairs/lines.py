@@ -8,11 +8,11 @@ from eval.cells.facts import TaskFacts
 from eval.cells.number import Number
 from robust_tfds.conditions import Condition
 
-LEVEL = 0.05  # of all tests of a family together
+LEVEL = 0.05  # significance level of all tests of a family together
 BETTER = "better"
 WORSE = "worse"
 UNDECIDED = "undecided"
-UNKNOWN_SENSE = "unknown sense"  # of what nobody said which direction is better
+UNKNOWN_SENSE = "unknown sense"  # a metric without a stated direction
 
 
 @dataclasses.dataclass(frozen=True)
@@ -45,7 +45,7 @@ class Line:
     metric: its name.
     corruption: empty for clean cells and for the whole benchmark.
     level: severity or difficulty; None if the number has none.
-    condition: that of a cell; None for numbers over cells.
+    condition: condition of a cell; None for numbers over cells.
     first: the first model's value.
     second: the second model's value.
     difference: first - second.

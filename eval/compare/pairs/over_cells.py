@@ -26,7 +26,7 @@ from eval.metrics.replicates import Replicates
 from eval.tasks.headlines import spread
 
 _CATEGORY = "accuracy/category/"
-_AT_MOST_1 = (-math.inf, 1.0)  # of 1 less a ratio
+_AT_MOST_1 = (-math.inf, 1.0)  # range of 1 - ratio
 
 
 def lines(
@@ -36,7 +36,7 @@ def lines(
 
   Args:
     baseline: what normalises both.
-    numbers: those of the first, the second, and the baseline's models if it has
+    numbers: numbers of the first, the second, and the baseline's models if it has
       any.
   """
   one, other, *references = numbers.cells

@@ -45,7 +45,7 @@ def write(comparisons: Sequence[Comparison], folder: epath.Path) -> str:
   One comparison has the figure `comparison`, several `comparison_1` and so on.
 
   Args:
-    comparisons: at least one comparison.
+    comparisons: one or more comparisons.
     folder: the folder, made if missing.
 
   Raises:

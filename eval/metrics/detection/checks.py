@@ -13,7 +13,7 @@ from robust_tfds import errors
 from robust_tfds.coco import rle
 from robust_tfds.coco import rows as coco_rows
 
-_MOST_EXACT = 1 << 53  # whole numbers below are exact in float64
+_MAX_EXACT = 1 << 53  # whole numbers below are exact in float64
 _OUTSIDE_PX = 1.0  # annotators round, VOC counts from 1
 
 
@@ -68,7 +68,7 @@ class Detections:
   def rows(self) -> Any:
     """Return the input of COCO's tools: an array of boxes, or a list of masks."""
     most = max((*self.image_id, *self.category_id), default=0)
-    if self.bbox is not None and most < _MOST_EXACT:
+    if self.bbox is not None and most < _MAX_EXACT:
       ids = np.array([self.image_id, self.category_id], np.float64)
       return np.column_stack([ids[0], self.bbox, self.score, ids[1]])
     key, shapes = "segmentation", self.masks
@@ -151,7 +151,7 @@ def detection_array(truth: Mapping[str, Any], dt: np.ndarray) -> np.ndarray:
   bad |= (np.abs(out[:, 1:5]) > coco_rows.FARTHEST_PX).any(axis=1)
   for column, kind in ((0, "images"), (6, "categories")):
     known = np.array([x["id"] for x in truth[kind]], np.float64)
-    bad |= ~np.isin(out[:, column], known) | (out[:, column] >= _MOST_EXACT)
+    bad |= ~np.isin(out[:, column], known) | (out[:, column] >= _MAX_EXACT)
   if bad.any():
     i = int(np.argmax(bad))
     raise errors.UserError(

@@ -34,7 +34,7 @@ STATS = (
   "ARl",
 )
 BACKENDS = ("pycocotools", "hotcoco")
-_ALL_AREAS, _MOST_DETECTIONS = 0, 2  # positions in the evaluation's arrays
+_ALL_AREAS, _MAX_DETECTIONS = 0, 2  # positions in the evaluation's arrays
 
 
 def coco_ap(
@@ -131,9 +131,7 @@ def _numbers(
   The axes are threshold, recall, category, area and detections.
   """
   ap = {
-    name: _mean(
-      _select(precision, thresholds, iou)[..., area, _MOST_DETECTIONS]
-    )
+    name: _mean(_select(precision, thresholds, iou)[..., area, _MAX_DETECTIONS])
     for name, iou, area in (
       ("AP", None, 0),
       ("AP50", 0.5, 0),
@@ -160,11 +158,11 @@ def _numbers(
 def _class_numbers(
   precision: np.ndarray, recall: np.ndarray, thresholds: np.ndarray
 ) -> dict[str, float]:
-  whole = precision[..., _ALL_AREAS, _MOST_DETECTIONS]
+  whole = precision[..., _ALL_AREAS, _MAX_DETECTIONS]
   return {
     "AP": _mean(whole),
     "AP50": _mean(_select(whole, thresholds, 0.5)),
-    "AR100": _mean(recall[..., _ALL_AREAS, _MOST_DETECTIONS]),
+    "AR100": _mean(recall[..., _ALL_AREAS, _MAX_DETECTIONS]),
   }
 
 

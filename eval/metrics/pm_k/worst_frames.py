@@ -26,7 +26,8 @@ from eval.metrics.detection import left_out, matches
 from robust_tfds import conditions, errors
 
 IOU = 0.5  # the paper states none: docs/evidence/specs/detection.md section 6
-_DIGITS = 12  # of compared APs: docs/evidence/specs/detection.md section 6
+# docs/evidence/specs/detection.md section 6: APs are compared to 12 digits.
+_DIGITS = 12
 _IDS = ("image_id", "category_id")
 _OF_GT = frozenset({*_IDS, "bbox"})
 _OF_DT = _OF_GT | {"score"}

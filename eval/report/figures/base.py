@@ -28,7 +28,7 @@ class Request:
   """The data of figures besides printed numbers.
 
   Attributes:
-    boards: of the runs, with their entries.
+    boards: boards of the runs, with their entries.
     scored: the runs' models with their cells.
     condition: config name of the condition to show, e.g. `fog_3`; empty: the
       figure chooses.

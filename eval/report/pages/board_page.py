@@ -26,7 +26,7 @@ TOKENS = {
   board_lib.SEEN: "seen",
   board_lib.PRINTED: "printed",
 }
-_WIDTH, _EDGE = 132, 5  # of the whiskers in px, as the style sheet says
+_WIDTH, _EDGE = 132, 5  # size of whiskers in px, as in the style sheet
 
 
 def html(view: view_lib.View, boards: Sequence[Board]) -> str:

@@ -30,7 +30,7 @@ _VALUES = {
   ("decoders", ""): "nothing: no files of others",
   ("geometry", ""): "the set's own",
 }
-# Facts that only their author can state: shown even if nobody did.
+# Facts that only their author can state: shown even if they are unknown.
 OF_TRAINING = ("trained_on", "corruptions_seen")
 NOT_STATED = "not stated"
 _HASH = re.compile(r"[0-9a-f]{64}")

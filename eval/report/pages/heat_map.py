@@ -43,10 +43,10 @@ class HeatMap:
   """A table of numbers on coloured backgrounds.
 
   Attributes:
-    id: of the table, unique on its page.
-    label: of the box in which it scrolls.
+    id: id of the table, unique on its page.
+    label: label of the box in which it scrolls.
     caption: what it shows.
-    metric: of all numbers.
+    metric: metric of all numbers.
     columns: from left to right.
     numbers: entries from top to bottom, each with a number per column.
   """

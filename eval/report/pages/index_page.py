@@ -14,7 +14,7 @@ def html(views: Sequence[View], excluded: Sequence[Any] = ()) -> str:
   """Return the first page of a site.
 
   Args:
-    views: of all boards.
+    views: views of all boards.
     excluded: models on no board, see `site.write`.
   """
   entries = [entry for view in views for entry in view.board.entries]

@@ -23,7 +23,7 @@ class PageChart:
     title: above it.
     reading: how to read it.
     alt: what the figure shows; empty if there are lines.
-    lines: of pictures.
+    lines: lines of pictures.
     folded: more pictures, which the page folds away.
   """
 
@@ -120,8 +120,8 @@ class Pictures(Chart):
   """A chart of lines of pictures, which the run's page shows as they are.
 
   Attributes:
-    side: of a picture in the figure, in inches.
-    name_width: of the lines' names, in inches.
+    side: side of a picture in the figure, in inches.
+    name_width: width of the lines' names, in inches.
     unfolded: how many lines the page shows at once.
   """
 

@@ -63,7 +63,7 @@ class CellMaker:
 
     Args:
       cells: all that the run makes of the source.
-      missing: those that are not finished.
+      missing: the unfinished cells.
       source: what is read.
 
     Raises:
@@ -75,7 +75,7 @@ class CellMaker:
     )
     if not missing:
       if self._host.index == 0:
-        parts.remove()  # of a run that was killed before it did
+        parts.remove()  # left by a killed run
       return
     kept = self._checkpoints(cells, missing)
     if kept:

@@ -67,7 +67,7 @@ class Checkpoints:
     """Go on from the last checkpoint, else from the beginning of the stream.
 
     Args:
-      parts: those of rows that are shown again are removed.
+      parts: the parts; those of rows that are shown again are removed.
       missing: cells that are not finished.
       share: rows of the pass.
     """

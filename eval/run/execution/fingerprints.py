@@ -29,7 +29,7 @@ def cells(
   """Return the cells of a run with their fingerprints.
 
   Args:
-    data: of the run; what the cells need is prepared.
+    data: data of the run; what the cells need is prepared.
     loaded: their models by label.
     contents: hashes of the data's files.
     chosen: (label, condition) of each cell.

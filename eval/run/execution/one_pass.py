@@ -57,7 +57,7 @@ from robust_tfds.conditions import Condition
 from robust_tfds.storage import disk
 
 IN_FLIGHT = 3  # batches of a model given to the devices and not yet fetched
-_PART_BYTES = 32 << 20  # of outputs that wait for the writer
+_PART_BYTES = 32 << 20  # outputs that wait for the writer
 # A part is written after so many seconds: a kill takes no more, and what is on its
 # way. And where a cell may be finished by it, after so many.
 _PART_S, _CELLS_S = 10.0, 1.0
@@ -116,13 +116,13 @@ class _PlacedBatch:
   """A batch on the devices; its pixels on the host are given up.
 
   Attributes:
-    step: of the block.
+    step: step of the block.
     batch: without its pixels.
     placed: what `Show.put` gave.
     labels: on the devices.
     new: whether programs are compiled for its shape.
     timed: whether the stages are timed.
-    nbytes: of its pixels, with the canvases around them.
+    nbytes: bytes of its pixels, with the canvases around them.
   """
 
   step: blocks.Step
@@ -150,7 +150,7 @@ class Pass:
     Args:
       parts: where the outputs go.
       lacking: ranges of rows, and which of the cells lack them.
-      cells: that are not finished, in their order.
+      cells: the unfinished cells, in their order.
       source: what they are made of.
     """
     self._setup, self._task, self._loaded = setup, setup.task, setup.loaded
@@ -439,7 +439,7 @@ class _PendingPart:
     block: its rows.
     count: its batches; 0 where they are not counted yet.
     outputs: cell -> number of a batch -> columns.
-    nbytes: of the columns.
+    nbytes: bytes of the columns.
   """
 
   block: blocks.Range
@@ -466,7 +466,7 @@ class _Fetch:
 
     Args:
       free: room on the devices, given back for every batch that was fetched.
-      steps: whose pixels are given back.
+      steps: steps whose pixels are released.
     """
     self._setup, self._task, self._stages = setup, setup.task, setup.stages
     self._free, self._steps = free, steps

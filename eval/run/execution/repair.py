@@ -19,7 +19,7 @@ def repair(workdir: Workdir, models: Mapping[str, Model]) -> None:
   refuses it as ever.
 
   Args:
-    workdir: of the run, which holds its locks.
+    workdir: workdir of the run, which holds its locks.
     models: label -> its part of the config.
   """
   for path, reason in _damaged(workdir, models):

@@ -26,7 +26,7 @@ _PACKAGES = (
   "scikit-learn",
   "scipy",
 )
-# What somebody may have set, and arithmetic or draws follow.
+# Settings that a user may have changed and that change arithmetic or draws.
 _OPTIONS = (
   "jax_default_matmul_precision",
   "jax_default_prng_impl",

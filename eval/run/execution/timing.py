@@ -9,7 +9,7 @@ from typing import Any
 
 from robust_tfds import durations
 
-_MUCH = 0.2  # of the time: who waits so long for pictures is told
+_MUCH = 0.2  # share of waiting for pictures from which a hint is printed
 _LONG_S = 60.0  # runs that take less are left alone
 # Stages of which every entry counts; of the others the median of their samples.
 _SUMS = ("prepare", "compile", "read", "waited", "write", "score", "wall")
@@ -109,8 +109,8 @@ def lines(
   """Return where a run's time went, in words; nothing if it computed nothing.
 
   Args:
-    took: of `Stages.summary`.
-    total_s: of the whole run.
+    took: result of `Stages.summary`.
+    total_s: seconds of the whole run.
     devices: what computed, `1 × H200`.
     cores: how many read.
 

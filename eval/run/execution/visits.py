@@ -38,9 +38,9 @@ class Visit:
 
   Attributes:
     source: what is read.
-    cells: that are made of it.
+    cells: cells that are made of it.
     stream: models whose state goes on from visit to visit; empty: none.
-    number: of the visit in the stream, from 0.
+    number: number of the visit in the stream, from 0.
     again: whether the stream made the cells in an earlier visit: it only adapts.
     fresh: whether the stream begins with it, whatever was shown before.
   """
@@ -262,7 +262,7 @@ class Maker:
 
 
 class _Nowhere:
-  """Parts that nobody keeps: the cells are there already."""
+  """Parts that are not kept: the cells are there already."""
 
   def made(self, block: parts_lib.Range, cell: Cell) -> set[int]:
     """Return no batch: all are shown."""
@@ -273,7 +273,7 @@ class _Nowhere:
     """Drop the part; nothing is written."""
 
   def is_whole(self, cell: Cell, rows: int) -> bool:
-    """Return False: nobody is told."""
+    """Return False: nothing is reported."""
     del cell, rows
     return False
 

@@ -19,7 +19,7 @@ from robust_tfds import errors
 
 _IOU = 0.5  # from here on an annotated box is found
 _SHARES_PX = 1.5  # boxes that all end here are shares of their pictures
-_LEAST = 3  # boxes that are found, before their classes are judged
+_MIN_BOXES = 3  # boxes that are found, before their classes are judged
 _COCO = "(x, y, width, height)"
 # Form -> (x1, y1, x2, y2) of its four columns.
 _FORMS = {
@@ -37,10 +37,10 @@ def check(
   """Return what a run prints of a detector that finds nothing, or other classes.
 
   Args:
-    label: of the model.
+    label: label of the model.
     answers: to the probe, in the data set's classes; the best boxes first.
-    clean: whose first pictures were shown.
-    names: of the data set's classes; empty where nobody knows.
+    clean: the clean cell, whose first pictures were shown.
+    names: names of the data set's classes; empty if unknown.
 
   Raises:
     UserError: its boxes are shares, or most annotated ones are found in another
@@ -69,19 +69,19 @@ def check(
         f" found (IoU of {_IOU} or more), and {others} if its boxes are read as"
         f" {form}. Expected (x1, y1, x2, y2) in px."
       )
-  pairs = [  # of each object that is found the best box
+  pairs = [  # the best box of each object that was found
     (t["label"][i], c[v][hit[i].argmax()])
     for t, c, v, hit in zip(truth, answers["classes"], valid, hits)
     for i in np.flatnonzero(hit.any(1))
   ]
-  if total >= _LEAST and not count:
+  if total >= _MIN_BOXES and not count:
     return [
       f"finds none of {total} annotated boxes on the first pictures (IoU of {_IOU}"
       f" or more), with {len(ends)} boxes. Expected (x1, y1, x2, y2) in px of the"
       " picture as it is handed over, not as the network resizes it"
     ]
   wrong = [pair for pair in pairs if pair[0] != pair[1]]
-  if count < _LEAST or 2 * len(wrong) <= len(pairs):
+  if count < _MIN_BOXES or 2 * len(wrong) <= len(pairs):
     return []
   shown = [names[i] if i < len(names) else str(i) for i in wrong[0]]
   right = len(pairs) - len(wrong)

@@ -77,8 +77,8 @@ def define(
 
   Raises:
     UserError: an unknown name or dtype, a model of another kind, settings that
-      do not suit it, a checkpoint that does not fit, or whose preprocessing
-      nobody says.
+      do not suit it, a checkpoint that does not fit, or one with unknown
+      preprocessing.
   """
   return {
     label: _define(
@@ -113,7 +113,7 @@ def _define(
     tower.check(entry.name)
     entry = entry.model_copy(update={"num_classes": len(texts.names)})
   model = _model(label, entry, model_object, kind, of_function, of_timm)
-  if texts and model_object:  # of others the name says it
+  if texts and model_object:  # other models are known by name
     if model_object.variables is not None:
       raise errors.UserError(
         f"Model {label}: prompts are read by the text tower in a checkpoint: set"

@@ -45,11 +45,11 @@ def model(
 
   Args:
     function: as `models.adapters.on_host` takes it.
-    counts: of classes that the data set's models may have, the set's own first.
+    counts: numbers of classes that models of the set may have, its own first.
     is_asked: whether a classifier of pictures is asked which of them it has.
-    whole: its answers go to a metric of one's own: it is not asked, and shown
+    whole: its answers go to a custom metric: it is not asked, and shown
       pictures as they are stored where `side_px` is None.
-    side_px: of the square pictures that it is shown; None: 224.
+    side_px: side of the square pictures that it is shown; None: 224.
     classes: what its outputs stand for, as a config says; None: the set's classes.
     label: its name; empty: the function's.
 

@@ -22,7 +22,7 @@ from robust_tfds import datasets, errors, kept_programs
 from robust_tfds.building import embedded
 from robust_tfds.storage import disk
 
-_MOST = 32  # files; those of older code go first
+_MAX_FILES = 32  # files; those of older code go first
 
 
 def load_or_train(
@@ -84,7 +84,7 @@ def _keep(file: pathlib.Path, variables: Any) -> None:
   with contextlib.suppress(disk.DiskError, OSError):
     weights_file.write(epath.Path(file), variables)
     files = sorted(file.parent.glob("weights-*"), key=os.path.getmtime)
-    for old in files[:-_MOST]:
+    for old in files[:-_MAX_FILES]:
       old.unlink(missing_ok=True)
 
 

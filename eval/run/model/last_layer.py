@@ -46,11 +46,11 @@ def load_or_fit(
   """Return the model's variables; the layer is read from `folder`, else fitted.
 
   Args:
-    model: whose last layer it is.
+    model: the model that the last layer belongs to.
     recipe: `split`, `epochs`, `learning_rate`, `batch_size` and `seed`.
     network: the network's variables.
     source: the examples of the split.
-    folder: of the model in the workdir.
+    folder: the model's folder in the workdir.
 
   Raises:
     UserError: the folder holds a layer of another recipe, network or set, or a

@@ -25,7 +25,7 @@ def difference(
     before: `logits` `[B, classes]`, or a detector's `boxes` `[B, N, 4]`, `scores`
       `[B, N]`, `classes` `[B, N]`, `valid` `[B, N]`; or a segmenter's `classes`
       `[B, H, W]`.
-    now: of the same inputs. Where it has fewer rows these alone are compared.
+    now: outputs of the same inputs. If it has fewer rows, only these are compared.
     tolerance: share of the range, or of the largest, that may lie between them.
   """
   if before.keys() != now.keys():

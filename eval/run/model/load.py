@@ -58,7 +58,7 @@ class LoadedModel:
     predictor: runs it.
     spec: its preprocessing and labels.
     weights: sha256 of its variables.
-    dtype: that it computes in.
+    dtype: dtype that it computes in.
     own: what else tells a user's own model from another; None of others.
     outputs: what its outputs stand for; None: the classes, in their order.
     kind: whether its outputs are logits.

@@ -8,7 +8,7 @@ classes in that order. Of ImageNet's classes the English names are known as well
 Outputs that are no class of the data set are left out, as of a head of 21,843
 classes, or of 1,000 on Tiny ImageNet's 200. The lines may stand in the config
 in place of a file; or pairs (class, numbers of its outputs), where several outputs
-are one class, which gets the sum of their probabilities. Over a set of one's own whose
+are one class, which gets the sum of their probabilities. Over a user's data set whose
 classes are all ImageNet's, models of ImageNet need none of it; nor do detectors of
 COCO's 80 where the categories are COCO's.
 """
@@ -28,11 +28,11 @@ from robust_tfds.building.sources import imagenet
 from robust_tfds.storage import paths
 
 _WNID = re.compile(r"n\d{8}\b")
-_NEAR = 0.85  # of difflib's ratio: `tenc` for `tench`, not another name
+_NEAR = 0.85  # difflib's ratio: `tenc` for `tench`, not another name
 _NONE = "-"
 _KEY = "config.model.classes"
 INDEX = "index"  # the first line of places
-OUTPUTS = 1000  # of a model of ImageNet
+OUTPUTS = 1000  # outputs of a model of ImageNet
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,7 +41,7 @@ class OutputClasses:
 
   Attributes:
     relabelling: which class each output is.
-    sha256: of the file, or of the same lines.
+    sha256: sha256 of the file, or of the same lines.
   """
 
   relabelling: relabel.Relabelling
@@ -64,8 +64,8 @@ def read(
   Args:
     source: path of a file, its lines, (class, outputs), or an order of
       `own_set.ORDERS`.
-    names: what each class of the data set is called, in label order; empty where
-      nobody knows.
+    names: what each class of the data set is called, in label order; empty if
+      unknown.
     classes: number of the data set's classes.
     outputs: number of the model's outputs.
 
@@ -104,7 +104,7 @@ def from_published(
   """Return which published outputs belong to a set of some of their classes.
 
   Args:
-    names: of the set's classes: of ImageNet's wnids, or English names of one class
+    names: names of the set's classes: ImageNet's wnids, or English names of one class
       alone.
 
   Returns:
@@ -171,7 +171,7 @@ def from_training(
   Args:
     what: the network, in refusals.
     trained: the classes, in the order of its outputs.
-    names: of the data set's classes, in label order; empty where nobody knows.
+    names: names of the data set's classes, in label order; empty if unknown.
     outputs: number of the network's outputs.
     numbered: whether the data set numbers its classes, so that a training on
       its kind knows no names.

@@ -97,7 +97,7 @@ def continue_or_claim(
 
   Args:
     own: label -> the model as it is now.
-    cells: that the run makes, and whose lock it holds.
+    cells: cells that the run makes, and whose lock it holds.
 
   Raises:
     UserError: says what changed, or that what to compare with is not there.
@@ -147,7 +147,7 @@ def _changes(folder: epath.Path, model: OwnModel) -> list[str]:
   for path in (_note(folder), _answers(folder)):
     if not path.exists():
       raise errors.UserError(
-        f"{path} is not there: without it nobody can tell whether {model.name}"
+        f"{path} is not there: without it, it is unknown whether {model.name}"
         " is still the model of the finished cells. Bring it back, or use"
         " another --workdir."
       )
@@ -188,7 +188,7 @@ def _checked(
   if maps:  # a class for every pixel
     axes["classes"] = 3
   detected = {"boxes", "scores", "classes", "valid"} <= {*answers}
-  of_its_own = not axes.keys() & answers.keys()  # for a metric of one's own
+  of_its_own = not axes.keys() & answers.keys()  # for a custom metric
   whole = "logits" in answers or detected or maps or of_its_own
   if not whole or any(
     a.ndim != axes.get(k, a.ndim) for k, a in answers.items()

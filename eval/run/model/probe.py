@@ -2,7 +2,7 @@
 
 A user's own model may be in train mode, be random, or be another one than its spec
 says. So it is shown a few inputs, twice, in another order and one without the
-others, and refused in words. It may also keep its weights where nobody sees them:
+others, and refused in words. It may also keep its weights where they cannot be read:
 the answers are compared with those of the first start, which lie in the workdir
 (`own_models`). Classifiers see pictures made from a seed; detectors the set's
 first clean ones, as they would find nothing in made ones.
@@ -56,8 +56,8 @@ def batch(model: Model, clean: inputs.Source, side_px: int) -> list[np.ndarray]:
   """Return the probe's inputs: uint8 pictures, for detectors also their sizes.
 
   Args:
-    model: whose spec says the shape.
-    side_px: of the pictures that the run shows, where it is not the set's own.
+    model: the model, whose spec says the shape.
+    side_px: side of the pictures that the run shows, if it is not the set's own.
   """
   if model.kind in ("detection", "segmentation"):
     examples = clean.metadata(())
@@ -100,7 +100,7 @@ def answers(
   """Return the model's answers, and whether they differ between two calls.
 
   Args:
-    label: of the model, for errors.
+    label: label of the model, for errors.
     rows: from `batch`.
     apply: `(variables, *rows)` -> answers; None: the model's own.
 

@@ -18,10 +18,10 @@ CALLS = 8
 STATE = "answers otherwise to the same inputs after it was shown others"
 ORDER = "answers otherwise to the same inputs reordered"
 OTHERS = "answers otherwise to an input without the others"
-DARKER = 4  # by which pixels are divided: another mean, another contrast
+DARKER = 4  # pixels are divided by it: another mean, another contrast
 _DARK = 3  # darker batches before each that is compared
-_SPLITS = 2  # of all: the one that was made, and its mirror image
-_DETECTIONS = 100  # of a picture, the best ones
+_SPLITS = 2  # of all splits: the observed one and its mirror image
+_DETECTIONS = 100  # the best ones of a picture
 
 Ask = Callable[[Sequence[np.ndarray]], Mapping[str, np.ndarray]]
 

@@ -32,7 +32,7 @@ def build(name: str, num_classes: int | None, weights: Weights) -> Model:
 
   Args:
     name: `timm:NAME` or `timm:NAME.TAG`; without a tag timm's default.
-    num_classes: of its head; None: as timm's weights have it.
+    num_classes: outputs of its head; None: as timm's weights have it.
     weights: says which.
 
   Raises:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
   from models.training.config import Config
 
 _NOTE = "recipe.json"  # written last
-_CLIP_NORM = 5.0  # of the gradients of detectors, whose first ones are large
+_CLIP_NORM = 5.0  # for detectors, whose first gradients are large
 # Keys of a training that are keys of `config.model.train`.
 _KEYS = {
   "config.data.source": "dataset",

@@ -1,9 +1,9 @@
 """The training data of a run's model, as far as they are disclosed.
 
-The config says it (`trained_on`, `corruptions_seen` of a model's entry); of a model
-that the run trains its recipe does, of one that `robust-tfds train` made its
-disclosure.json, and its checkpoint's name where that is one of torchvision's or timm's.
-Otherwise nobody knows.
+The config may state them (`trained_on`, `corruptions_seen` of a model's entry). Else
+they follow from the recipe of a model that the run trains, from the disclosure.json
+of one that `robust-tfds train` made, or from the name of a checkpoint of torchvision
+or timm. Otherwise they are unknown.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def words(entry: Model) -> str | None:
   recipe = ", ".join(
     f"{k} {v}" for k, v in entry.last_layer.model_dump().items()
   )
-  return f"{of_network or 'nobody says what'}; last layer: {recipe}"
+  return f"{of_network or 'unknown data'}; last layer: {recipe}"
 
 
 def _network_data(entry: Model) -> str | None:
@@ -70,7 +70,7 @@ def as_trained(entry: Model) -> Model:
   """Return a network behind the enhancement that it was trained behind: CLAHE.
 
   Args:
-    entry: of a network of the catalogue.
+    entry: the catalogue's entry of a network.
 
   Raises:
     UserError: see `read_disclosure`.

@@ -24,8 +24,8 @@ def read(workdir: Workdir, label: str, sha256: str | None) -> Any:
   """Return the weights that a run trained or a submission has; None if neither.
 
   Args:
-    workdir: of the run, or the submission.
-    sha256: that its facts say; others are not its weights.
+    workdir: workdir of the run, or the submission.
+    sha256: sha256 in its facts; a file with another one is refused.
 
   Raises:
     UserError: they are damaged.
@@ -43,7 +43,7 @@ def hand_over(plan: Plan, label: str, source: Workdir, target: Workdir) -> None:
   """Let a run take weights of a submission in place of training.
 
   Args:
-    plan: of the run, in which the model is trained.
+    plan: plan of the run in which the model is trained.
     source: the submission, whose weights are those of the facts.
 
   Raises:

@@ -28,8 +28,8 @@ def texts(
 
   Args:
     entry: the model's part of the config, with prompts.
-    classes: what the data set calls its classes, in label order; empty where
-      nobody knows.
+    classes: what the data set calls its classes, in label order; empty if
+      unknown.
     count: how many there are.
 
   Raises:

@@ -27,7 +27,7 @@ def text(
   """Return the entries, each once.
 
   Args:
-    dataset: what tables call the set; one of one's own is not cited.
+    dataset: what tables call the set; a user's own is not cited.
     models: their names in `models`; others are not cited.
     natural: whether nothing was corrupted or perturbed.
   """

@@ -29,8 +29,8 @@ from robust_tfds.conditions import Condition
 from robust_tfds.storage import disk
 
 _OVERLAID = 2  # pictures with boxes
-_OVERLAID_LEVEL = 3  # of every corruption, besides clean
-_WORST_CONDITIONS = 3  # of which the worst examples are shown, besides clean
+_OVERLAID_LEVEL = 3  # the level shown of every corruption, besides clean
+_WORST_CONDITIONS = 3  # their worst examples are shown, besides clean's
 
 
 class Outcome:
@@ -47,7 +47,7 @@ class Outcome:
 
     Args:
       workdir: where the table and the reports go.
-      truth: that cells are scored with, where the task has one.
+      truth: what cells are scored with, if the task has one.
     """
     self._plan, self._workdir, self._data = plan, workdir, data
     self._scorer = base.Scorer(plan.task, truth)
@@ -170,7 +170,7 @@ def context(
 def _is_other_data(task: base.Task, scored: base.RunScores) -> bool:
   """Return whether printed numbers are of other data, or of more of it."""
   known = next((cell.data for cell in scored.cells if cell.data), None)
-  if known is None:  # of another program
+  if known is None:  # from another program
     return bool(task.subset or scored.part)
   from eval import papers
 

@@ -21,7 +21,7 @@ from eval.readers.workdir import WorkdirReader
 from eval.tasks.headlines import baselines
 from robust_tfds import conditions, errors
 
-_OF_THE_RUN = ("seed", "subset")  # what the run says, and nobody else can
+_OF_THE_RUN = ("seed", "subset")  # known to the run alone
 _KIND = "classification"
 # Codecs that lose nothing are one.
 _LOSSLESS = dict.fromkeys(("", "raw", "png"), "lossless")
@@ -66,7 +66,7 @@ def joined(
   """Return the same predictions with the facts of the run's data.
 
   Args:
-    predictions: of a reader of files.
+    predictions: predictions from a reader of files.
     run: see `named`.
     source: the files, for refusals.
 

@@ -74,7 +74,9 @@ def _read(
 
 def _store(predictions: readers_base.Run, workdir: Workdir) -> readers_base.Run:
   """Return the same predictions as a workdir's."""
-  data = predictions.cells[0].data  # of a run beside, where there is one
+  data = predictions.cells[
+    0
+  ].data  # facts of the reference run, if there is one
   workdir.claim(predictions.config, data.pixels if data else None)
   if predictions.truth is not None:
     workdir.write_truth(predictions.truth)

@@ -6,7 +6,7 @@ import numpy as np
 
 from robust_tfds import errors
 
-_MOST_CLASS = np.iinfo(np.int16).max  # as columns hold them
+_MAX_CLASS = np.iinfo(np.int16).max  # as columns hold them
 NONE = -1  # class of a place without a detection
 NO_CLASS = -2  # class of a detection whose class is negative
 
@@ -32,11 +32,11 @@ def check(
   there = classes != NONE
   finite = np.isfinite(boxes).all(axis=-1) & np.isfinite(scores)
   swapped = (boxes[..., 2:] < boxes[..., :2]).any(axis=-1)
-  strange = (classes < 0) | (classes > _MOST_CLASS)
+  strange = (classes < 0) | (classes > _MAX_CLASS)
   faults = [
     (~finite, "a box or score that is NaN or infinite"),
     (swapped, "a box whose ends are swapped (x2 < x1 or y2 < y1)"),
-    (strange, f"a class outside of 0..{_MOST_CLASS}"),
+    (strange, f"a class outside of 0..{_MAX_CLASS}"),
   ]
   if "masks" in outputs and outputs["masks"].dtype != np.object_:
     broken = ~np.isfinite(outputs["masks"]).all(axis=(-2, -1))

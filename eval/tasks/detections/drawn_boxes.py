@@ -23,7 +23,7 @@ def best_score(columns: _Columns, truth: checks.Truth) -> tuple[float, float]:
   """Return the score threshold of the highest F1 over all classes, and that F1.
 
   Args:
-    columns: those of a cell, see `eval/tasks/detection.py`.
+    columns: a cell's columns, see `eval/tasks/detection.py`.
   """
   detections = detected_columns.detections("bbox", columns, truth)
   ids = np.sort(columns["image_id"])

@@ -6,7 +6,7 @@ from eval.metrics import corruption_error
 from robust_tfds import errors
 
 _MODEL = "model:"
-PUBLISHED = "alexnet"  # of the papers
+PUBLISHED = "alexnet"  # the baseline of the papers
 
 
 def model_label(baseline: str) -> str:
@@ -64,7 +64,7 @@ def note(baseline: str, dataset: str) -> str:
   """
   from robust_tfds import datasets
 
-  known = dataset in datasets.names()  # of which `check` knows better
+  known = dataset in datasets.names()  # `check` says more about these
   if known or not baseline or model_label(baseline):
     return ""
   published = corruption_error.load_baseline(baseline)
@@ -80,7 +80,7 @@ def check(
   Args:
     baseline: a name in `eval/papers/baselines/`, `model:<label>`, or empty.
     dataset: the evaluated data set.
-    edition: that of its corruptions; empty if unknown.
+    edition: edition of its corruptions; empty if unknown.
 
   Raises:
     UserError: an unknown name or label, or numbers for another data set.

@@ -2,7 +2,7 @@
 
 ImageNet-C's published pictures went through JPEG of quality 85, ImageNet-P's videos
 through H.264; AlexNet's numbers are of these. A number of other pixels stands, and
-its note says what they are, so that nobody ranks it with the others.
+its note says what they are, so that it is not ranked with the others.
 """
 
 _LOSSLESS = ("raw", "png")

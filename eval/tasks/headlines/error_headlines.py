@@ -34,7 +34,7 @@ def headlines(
   4.1).
 
   Args:
-    cells: those of one model, with the metric `error`.
+    cells: one model's cells, with the metric `error`.
     reference: the same of the baseline; empty without one.
     benchmark: whether papers print mCE for the set. Other sets have no
       published baseline; for them retained accuracy is added.

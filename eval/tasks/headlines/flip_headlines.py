@@ -29,7 +29,7 @@ def headlines(
   4.2).
 
   Args:
-    cells: those of one model; metrics are arrays `[D, ..., K]`, D difficulties
+    cells: one model's cells; metrics are arrays `[D, ..., K]`, D difficulties
       in a cell.
     reference: the same of the baseline; empty without one.
     published: whether the baseline is published: it is then only known at

@@ -29,7 +29,7 @@ def headlines(cells: Cells) -> list[Headline]:
   """Return gamma_a and gamma_r of perturbations, groups and the benchmark.
 
   Args:
-    cells: those of one model, with the metric `accuracy`.
+    cells: one model's cells, with the metric `accuracy`.
   """
   names = dict.fromkeys(c.name for c in cells if c.name)
   out = _accuracies(cells, list(names))

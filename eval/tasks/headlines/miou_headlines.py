@@ -42,7 +42,7 @@ def headlines(
   """Return the headlines of a protocol (docs/evidence/specs/segmentation.md).
 
   Args:
-    cells: those of one model, with the metric `miou`.
+    cells: one model's cells, with the metric `miou`.
     reference: the same of the baseline; empty without one.
     protocol: says which cells the means are over.
   """

@@ -1,4 +1,4 @@
-"""Headlines over the cells of metrics of one's own: means and retention."""
+"""Headlines over the cells of custom metrics: means and retention."""
 
 from collections.abc import Iterable, Mapping, Sequence
 
@@ -25,7 +25,7 @@ def headlines(
   """Return each metric's clean mean, means under corruption and retention.
 
   Args:
-    cells: those of one model.
+    cells: one model's cells.
     senses: metric -> whether `lower` or `higher` is better.
   """
   return [

@@ -28,7 +28,7 @@ def headlines(cells: Cells) -> list[Headline]:
   2.3).
 
   Args:
-    cells: those of one model, with the metric AP or, for VOC, AP50.
+    cells: one model's cells, with the metric AP or, for VOC, AP50.
   """
   return [h for kind in ("bbox", "segm") for h in _kind_headlines(cells, kind)]
 

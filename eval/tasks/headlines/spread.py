@@ -22,7 +22,7 @@ _ONE_GROUP = "no interval: all examples are one group"
 _NO_SPREAD = "no interval: every draw gives this value"
 _NO_INTERVAL = "no interval: undefined in more than 1 of 20 draws"
 _NO_BLOCK = "no interval: undefined without some of the groups"
-_ROUNDING = 1e-9  # by which a mean may exceed what each of its numbers may be
+_ROUNDING = 1e-9  # tolerance of a mean beyond the limits of its numbers
 # Condition -> a cell's metric -> its sums over groups; its replicates.
 Totals = Mapping[Condition, Mapping[str, resampling.Totals]]
 Replicates = dict[Condition, dict[str, resampling.Replicates]]

@@ -27,7 +27,7 @@ class Classes:
   """The values that a table's class columns may have.
 
   Attributes:
-    dataset: whose classes they are.
+    dataset: the data set that the classes belong to.
     names: class names in label order; empty if values are only numbers.
     told: whether a number stands for the class of that number.
     count: number of classes; 0 if unknown.
@@ -66,7 +66,7 @@ class Classes:
     if labels and not names and worded:
       of_set = [n[0] for n in datasets.class_or_unknown(dataset).class_names()]
       names, told = tuple(of_set or sorted({*labels} - {""})), bool(of_set)
-    # Numbers are none where a class is called by one, or nobody numbered them.
+    # Numbers are none where a class is called by one, or they have no numbers.
     told = told and not any(map(_is_number, names))
     return cls(dataset, names, told, count or len(names))
 

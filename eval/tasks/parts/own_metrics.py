@@ -1,4 +1,4 @@
-"""Metrics of one's own: functions of one example's output and target.
+"""Custom metrics: functions of one example's output and target.
 
 A metric is `f(output, target) -> float` of NumPy arrays. The number of a cell is
 its mean over examples; what is no such mean (mean IoU, average precision) is none
@@ -62,7 +62,7 @@ class OwnMetrics:
 
     Args:
       where: begins a refusal, e.g. `fog_3`.
-      ids: of the examples.
+      ids: ids of the examples.
       outputs: the answer to each.
       clean: the answer to each clean picture, if that is the target.
 

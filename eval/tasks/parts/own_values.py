@@ -1,4 +1,4 @@
-"""`OwnValues`: what the tasks of metrics of one's own keep and measure.
+"""`OwnValues`: what the tasks of custom metrics keep and measure.
 
 A cell's columns are the values of every example, and its answers if they are
 kept. The rows of a cell are the metrics' means with 95 % intervals over groups.
@@ -42,7 +42,7 @@ class OwnValues(base.Task):
   averages_answers = False
   moving: tuple[str, ...] = ()
   no_baseline = (
-    "A metric of one's own has no baseline, got {got}: retention is relative to"
+    "A custom metric has no baseline, got {got}: retention is relative to"
     " the clean mean. Leave config.baseline empty."
   )
 
@@ -115,8 +115,8 @@ class OwnValues(base.Task):
     answers.
 
     Args:
-      columns: those of the cell as it was.
-      clean: those of the model's clean cell.
+      columns: the cell's columns as they were.
+      clean: columns of the model's clean cell.
     """
     kept, of_clean = map(whole_outputs.of_columns, (columns, clean))
     if not kept or self._with_clean and not of_clean:

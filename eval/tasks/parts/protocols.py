@@ -31,8 +31,8 @@ class Protocol:
     name: its name; empty: ours.
     words: a description.
     corruptions: names, or a set of them.
-    severities: of each corruption.
-    noise_severities: of noises, where others.
+    severities: severities of each corruption.
+    noise_severities: severities of the noises, if they differ.
     channels: order in which corruptions take them.
   """
 

@@ -33,7 +33,7 @@ _MODEL_GRAPH = 7
 _GRAPH_INITIALIZER = 5
 _TENSOR_RAW_DATA = 9
 # The oldest operators with today's broadcasting.
-_LEAST_OPSET = 7
+_MIN_OPSET = 7
 _NONE: Mapping[str, Any] = types.MappingProxyType({})
 
 
@@ -166,9 +166,9 @@ def from_model(
   opset = opsets.get("ai.onnx", 0)
   if not model.graph.node:
     raise errors.UserError("it holds no graph of operators.")
-  if opset < _LEAST_OPSET:
+  if opset < _MIN_OPSET:
     raise errors.UserError(
-      f"it has opset {opset}, expected {_LEAST_OPSET} or later."
+      f"it has opset {opset}, expected {_MIN_OPSET} or later."
     )
   graph = _graph(model.graph, opset, tensors)
   text = onnx.GraphProto.SerializeToString(model.graph, deterministic=True)

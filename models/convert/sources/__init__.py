@@ -42,7 +42,7 @@ _SOURCES: dict[str, Callable[[str], str]] = {
 }
 _WEB = ("https", "http")
 _HUBS = ("hf", "timm")
-_VERIFIED = "torchvision"  # by the digits of the table, whenever it is read
+_VERIFIED = "torchvision"  # checked against the table's digits at every read
 
 
 @dataclasses.dataclass(frozen=True)

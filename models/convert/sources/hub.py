@@ -135,7 +135,7 @@ def _fetch(repository: Repository) -> pathlib.Path:
       get(name)
   except errors.UserError:
     raise
-  except Exception as error:  # of the hub's client, or of a package below it
+  except Exception as error:  # from the hub's client or a package below it
     reason = (str(error).strip().splitlines() or [type(error).__name__])[0]
     raise errors.UserError(
       f"{repository.text}: {reason} A repository with limited access needs"

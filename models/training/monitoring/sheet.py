@@ -14,7 +14,7 @@ from robust_tfds.html_pages import pictures
 if TYPE_CHECKING:
   from models.training.run import Prepared
 
-_MOST = 8  # examples, or frames of a clip
+_MAX_PICTURES = 8  # examples, or frames of a clip
 _CLIPS = 3
 _SEEN = "as seen"
 _EM = 0.05  # size of the letters of boxes, of the longer side
@@ -26,7 +26,7 @@ def lines(prepared: Prepared) -> list[pictures.Line]:
   rows, ids, listed, boxed = _first(prepared)
   if boxed:
     return [pictures.Line("", "", [*_boxed(boxed, ids, classes)])]
-  words = ids  # of class maps
+  words = ids  # class maps
   if "label" in rows:
     words = [str(classes[i]) for i in rows["label"]]
   return [
@@ -58,7 +58,7 @@ def _first(prepared: Prepared) -> tuple[Any, list[str], dict[str, Any], Any]:
       batch_size=config.batch_size, seed=config.seed, epoch=0, start=0
     )
   )
-  most = _CLIPS if "video" in batch else _MOST
+  most = _CLIPS if "video" in batch else _MAX_PICTURES
   ids = [str(i) for i in batch["id"]][:most]
   rows: Any = {k: np.asarray(x)[:most] for k, x in batch.items() if k != "id"}
   views = jax.device_get(jax.jit(prepared.recipe.views)(rows))
@@ -84,7 +84,7 @@ def _lines(
     yield pictures.Line(name, "", shown)
     return
   for clip, word in zip(images, words):
-    places = np.linspace(0, len(clip) - 1, min(_MOST, len(clip)))
+    places = np.linspace(0, len(clip) - 1, min(_MAX_PICTURES, len(clip)))
     chosen = places.round().astype(int)
     frames = [
       _picture(clip[i], "", f"{word}, {name}, frame {i}") for i in chosen

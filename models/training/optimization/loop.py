@@ -37,7 +37,7 @@ from models.training.recipes import base
 from robust_tfds import devices, durations, errors, hosts
 
 _LATE = 4  # steps in flight before a loss is looked at
-_LINES = 200  # of metrics.csv, about
+_LINES = 200  # about so many lines in metrics.csv
 _NAMED = 8  # examples of a step that diverged
 _FROM_BEFORE = " The last checkpoint is from before."
 
@@ -149,7 +149,7 @@ class Loop:
         examples.
     """
     began, step = time.perf_counter(), int(self.state.step)
-    began -= self._metrics.seconds  # of earlier starts
+    began -= self._metrics.seconds  # time of earlier starts
     for batch in self._batches(step):
       ids = batch.pop("id")
       scale = jnp.float32(self._plateau.scale)
@@ -210,7 +210,7 @@ class Loop:
     """Do what is due after a step: validation, a line, a checkpoint."""
     lengths, last = self.lengths, step == self.lengths.steps
     more: dict[str, float] = {}
-    score = None  # of this step alone; it ranks the best checkpoints
+    score = None  # this step's alone; it ranks the best checkpoints
     held = bool(self._config.data.validation)
     if held and (step % lengths.per_epoch == 0 or last):
       more = self._validation(self.state.averaged)

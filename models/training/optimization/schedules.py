@@ -23,7 +23,7 @@ from robust_tfds.records import Record
 _NAMES = ("constant", "cosine", "step", "plateau")
 # torch.optim.lr_scheduler.ReduceLROnPlateau's defaults, `threshold` and `eps`: a
 # rate that would fall by no more stays.
-_THRESHOLD, _LEAST_FALL = 1e-4, 1e-8
+_THRESHOLD, _MIN_FALL = 1e-4, 1e-8
 
 Rate = Callable[[jax.typing.ArrayLike], jax.Array]
 
@@ -112,6 +112,6 @@ class Plateau(Record):
       return Plateau(scale=self.scale, best=loss)
     if self.bad + 1 > config.patience:
       lower = self.scale * config.factor
-      falls = rate * (self.scale - lower) > _LEAST_FALL
+      falls = rate * (self.scale - lower) > _MIN_FALL
       return Plateau(scale=lower if falls else self.scale, best=self.best)
     return self.model_copy(update={"bad": self.bad + 1})

@@ -37,7 +37,7 @@ from robust_tfds.storage import paths
 
 MODES = STANDARD, STYLIZED, COMBINED = "standard", "stylized", "combined"
 _TEXTURE = "texture"
-_DIGITS = 12  # of a sha256, in words
+_DIGITS = 12  # shown digits of a sha256
 _Share: Any = settings.between(0, 1)
 _Side: Any = settings.between(8, checks.LARGEST_PX, int)
 

@@ -21,7 +21,7 @@ from robust_tfds.corruptions.ops import layout, packed
 
 _STREAM = 0x1000
 _CHAINS, _DEPTHS, _WEIGHTS, _SHARE = (_STREAM + n for n in (0, 3, 4, 7))
-_DEEPEST = 3  # of random depths
+_DEEPEST = 3  # largest random depth
 _ALPHAS = 1e-3, 1e6
 _ONE = 1 << 16
 

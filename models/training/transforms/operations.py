@@ -166,7 +166,7 @@ def _equalize(words: jax.Array, strength: jax.Array) -> jax.Array:
 
 
 def _posterize(words: jax.Array, strength: jax.Array) -> jax.Array:
-  lost = 4 + 4 * strength // (LARGEST * UNIT)  # of 8 bits
+  lost = 4 + 4 * strength // (LARGEST * UNIT)  # lost bits of 8
   index = jnp.arange(256, dtype=jnp.int32)
   return jnp.tile((index >> lost) << lost, (3, 1))
 

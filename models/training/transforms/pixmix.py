@@ -39,7 +39,7 @@ _OPERATIONS, _COINS, _FACTORS, _PICTURE, _ROUNDS = (
 _PARTS = 16  # parts of a level, between rounds
 _WHITE = 255 * _PARTS
 _ONE = 1 << 16
-_LEAST = np.float32(1e-37)
+_TINY = np.float32(1e-37)
 
 
 class Drawn(NamedTuple):
@@ -223,7 +223,7 @@ def _product(
   """Compute `multiply` by two tables of powers."""
   values = np.arange(_WHITE + 1, dtype=np.float32) * np.float32(2 / _WHITE)
   ours = jnp.asarray(values) ** a
-  theirs = jnp.maximum(values[::_PARTS], _LEAST) ** b
+  theirs = jnp.maximum(values[::_PARTS], _TINY) ** b
 
   def multiply_channel(x: jax.Array, y: jax.Array) -> jax.Array:
     two = (

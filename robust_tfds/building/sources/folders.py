@@ -21,7 +21,7 @@ from robust_tfds.building import source
 from robust_tfds.reading import archives as archives_lib
 from robust_tfds.storage import paths
 
-_LEFT_BEHIND = ("thumbs.db", "desktop.ini")  # by Windows
+_LEFT_BEHIND = ("thumbs.db", "desktop.ini")  # Windows leaves them behind
 
 
 def find(

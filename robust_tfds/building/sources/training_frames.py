@@ -25,7 +25,7 @@ _ROOTS = ("ILSVRC", "ILSVRC2017_VID/ILSVRC", "ILSVRC2015", ".")
 _LISTS = "ImageSets/VID"
 _FRAMES, _BOXES = "Data/VID/train", "Annotations/VID/train"
 _TABLE, _ANCHORS = "ytbb_robustness_train_anchors_full.csv", "ytbb_train"
-_MOST_OBJECTS = 1000  # of a frame: ids are made of its number
+_MAX_OBJECTS = 1000  # in a frame: ids are made of its number
 _COLUMNS = ("ytid", "time_ms", "label")
 VID_INSTRUCTIONS = f"""\
 ILSVRC VID 2015 or 2017 from https://image-net.org (registration) unpacked in the
@@ -109,7 +109,7 @@ class Boxes:
     for i, (label, sides) in enumerate(_annotated(self.path, label_of)):
       x0, x1, y0, y1 = map(float, sides)
       box = (x0, y0, x1 - x0, y1 - y0)
-      number = self.image_id * _MOST_OBJECTS + i
+      number = self.image_id * _MAX_OBJECTS + i
       out.append(objects.Object(number, label, box, box[2] * box[3]))
     return out
 

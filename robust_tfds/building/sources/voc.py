@@ -42,7 +42,7 @@ CLASSES = (
   "train",
   "tvmonitor",
 )
-_MOST_OBJECTS = 1000  # an id is image number * this + place
+_MAX_OBJECTS = 1000  # an id is image number * this + place
 _SIDES = ("xmin", "ymin", "xmax", "ymax")
 # Elements that an object has one of.
 _ONCE = ("name", "difficult", "bndbox", *(f"bndbox/{side}" for side in _SIDES))
@@ -176,12 +176,12 @@ def objects_of(
       f"{where}: an <object> lies inside another element; VOC's lie side by side"
       " in <annotation>."
     )
-  if len(nodes) >= _MOST_OBJECTS:
+  if len(nodes) >= _MAX_OBJECTS:
     raise errors.UserError(
-      f"{where}: {len(nodes)} objects, at most {_MOST_OBJECTS - 1} have an id."
+      f"{where}: {len(nodes)} objects, at most {_MAX_OBJECTS - 1} have an id."
     )
   return [
-    _object(node, image_id * _MOST_OBJECTS + i, f"{where}, object {i}")
+    _object(node, image_id * _MAX_OBJECTS + i, f"{where}, object {i}")
     for i, node in enumerate(nodes, start=1)
   ]
 

@@ -17,7 +17,7 @@ _ETA = 4.0  # refractive index
 _STEPS = 5
 _SCALE = 0.005
 _SOFTENING = 1.0  # standard deviation in px
-_RADIUS = 4  # of its kernel, as scipy's: 4 standard deviations
+_RADIUS = 4  # radius of its kernel in standard deviations, as scipy's
 _STRAIGHT = 1 - 1e-3  # cosine from which light is not bent
 _DECIMALS = 1000.0  # offsets have three decimals
 

@@ -12,7 +12,7 @@ from robust_tfds.corruptions.ops import antialiased_line, field, layout
 
 SEVERITIES = {"cifar10": (0.5, 1, 1.5, 2, 2.5)}  # tenths of a line a pixel
 _GREY = 128.0
-_MOST = 8  # lines: 2.5 tenths of 32
+_MAX_LINES = 8  # lines: 2.5 tenths of 32
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
@@ -27,7 +27,7 @@ def draw(scene: plugins.Scene) -> jax.Array:
   side = field.side(scene.image, scene.size)
   u = seeding.uniform(scene.key, (2,))
   angle, variation = np.float32(2 * np.pi) * u[0], 0.1 + 0.9 * u[1]
-  each = seeding.uniform(scene.key, (_MOST, 3), 1)
+  each = seeding.uniform(scene.key, (_MAX_LINES, 3), 1)
   angles = angle + np.float32(2 * np.pi) * variation * (each[:, 2] - 0.5)
   along = jnp.stack([jnp.cos(angles), jnp.sin(angles)], -1) * side
   start = (each[:, :2] * side - along).astype(jnp.int32)
@@ -41,7 +41,7 @@ def draw(scene: plugins.Scene) -> jax.Array:
 def apply(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
   """Compute levels, uint8 `[H, W * 3]`; whole levels after every line."""
   levels = field.levels(scene.image)
-  for i in range(_MOST):
+  for i in range(_MAX_LINES):
     mixed = jnp.floor(levels + draws[i] * (_GREY - levels))
     levels = jnp.where(i < scene.table["count"], mixed, levels)
   return layout.interleave(levels)
@@ -54,7 +54,7 @@ def accept(values: given_draws.Draws, severity: float, side: int) -> np.ndarray:
     values.array(f"draw_aa_{part}", None)
     for part in ("line", "row", "col", "value")
   ]
-  covered = np.zeros((_MOST, side, side), np.float32)
+  covered = np.zeros((_MAX_LINES, side, side), np.float32)
   for line, row, column, value in zip(*flat, strict=True):
     covered[line, row, column] = value
   return covered

@@ -12,7 +12,7 @@ from robust_tfds.corruptions.ops import bilinear, field, layout
 
 SEVERITIES = {"cifar10": (5.5, 6, 6.5, 8.5, 10)}
 _TURN = np.pi / 20  # a disc is turned by so much, times it
-_PINCH, _LEAST = 0.04, 0.1  # its pinch is so much, times it, and this
+_PINCH, _OFFSET = 0.04, 0.1  # amount = severity * _PINCH + _OFFSET
 _DISCS = 3  # along an axis
 
 
@@ -21,7 +21,7 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
   severities = np.array(edition.row(SEVERITIES), np.float64)
   return {
     "turn": (severities * _TURN).astype(np.float32),
-    "amount": (severities * _PINCH + _LEAST).astype(np.float32),
+    "amount": (severities * _PINCH + _OFFSET).astype(np.float32),
   }
 
 
@@ -85,7 +85,7 @@ def _both(offset: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def accept(values: given_draws.Draws, severity: float, side: int) -> np.ndarray:
   """Return given draws in the form of `draw`."""
-  values.agree("amount", severity * _PINCH + _LEAST)
+  values.agree("amount", severity * _PINCH + _OFFSET)
   angles = values.floats("angles", _DISCS, _DISCS)
   values.agree("angles", np.sign(angles) * severity * _TURN)
   return np.sign(angles)

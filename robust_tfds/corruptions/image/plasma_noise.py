@@ -12,7 +12,7 @@ from robust_tfds.corruptions.ops import field
 
 SEVERITIES = {"imagenet": (4.75, 7, 8.5, 9.25, 10)}  # intensity in tenths of 64
 _HIGHEST = 64.0
-_FEWEST, _MOST = 4, 6  # iterations
+_MIN_ITERATIONS, _MAX_ITERATIONS = 4, 6  # iterations
 # Growth a turn of the frequency, of the speed, and of the divisor before its
 # sharpness is subtracted.
 _FREQUENCY, _SPEED, _DIVISOR = 1.93, 1.15, 2.25
@@ -28,10 +28,12 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
 def draw(scene: plugins.Scene) -> dict[str, jax.Array]:
   """Draw the pattern's `time`, `iterations`, `sharpness`, and `scale` in px."""
   u = seeding.uniform(scene.key, (3,))
-  count = seeding.integers(scene.key, (), _MOST - _FEWEST + 1, 1)
+  count = seeding.integers(
+    scene.key, (), _MAX_ITERATIONS - _MIN_ITERATIONS + 1, 1
+  )
   draws = {
     "time": np.float32(6 * np.pi) * u[0],
-    "iterations": _FEWEST + count,
+    "iterations": _MIN_ITERATIONS + count,
     "sharpness": 0.5 + 0.5 * u[1],
     "scale": (0.075 + 0.125 * u[2]) * field.side(scene.image, scene.size),
   }

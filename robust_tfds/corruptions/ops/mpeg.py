@@ -1,4 +1,4 @@
-"""A clip through one of FFmpeg's MPEG encoders and back, in memory."""
+"""Clips encoded and decoded again by one of FFmpeg's MPEG encoders, in memory."""
 
 from __future__ import annotations
 
@@ -9,10 +9,12 @@ import numpy as np
 
 from robust_tfds import errors
 
-_LAMBDA = 118  # FF_QP2LAMBDA: encoders count quantisers in these units
-_LARGEST = 31  # the formats' largest quantiser; beyond it only decisions change
-# ISO/IEC 13818-2 table 6-4: MPEG-2 writes no others. The rate enters the header
-# and no pixel, so the nearest one serves every clip.
+_LAMBDA = 118  # FF_QP2LAMBDA: encoder options have quantisers in this unit
+_MAX_QUANTISER = (
+  31  # of the formats; a larger `-q:v` only changes mode decisions
+)
+# ISO/IEC 13818-2 table 6-4: the rates that MPEG-2 can write. The rate is in the
+# header only and changes no pixel, so the nearest one serves every clip.
 _MPEG2_FPS = (24000 / 1001, 24, 25, 30000 / 1001, 30, 50, 60000 / 1001, 60)
 
 
@@ -22,8 +24,8 @@ def roundtrip(
   """Encode and decode a clip.
 
   Args:
-    video: uint8 `[T, H, W, 3]`; odd sides are padded by their last row or column
-      for the codec and cut again.
+    video: uint8 `[T, H, W, 3]`; odd sides are padded for the codec by repeating
+      the last row or column, and cropped afterwards.
     codec: FFmpeg's name of the encoder.
     container: FFmpeg's name of the format.
     quantiser: value of `-q:v`.
@@ -35,13 +37,13 @@ def roundtrip(
 
   Raises:
     ImportError: PyAV is not installed.
-    ValueError: the codec returned another number of frames.
+    UserError: the codec returned another number of frames.
   """
   back = list(stream(video, codec, container, quantiser, fps))
   if len(back) != len(video):
     raise errors.UserError(
-      f"{codec} gave back {len(back)} frames of {len(video)}; use another frame"
-      f" rate than {fps}."
+      f"{codec} returned {len(back)} frames, expected {len(video)}. Use another"
+      f" frame rate than {fps}."
     )
   return np.stack(back)
 
@@ -53,12 +55,11 @@ def stream(
   quantiser: int,
   fps: float,
 ) -> Iterator[np.ndarray]:
-  """Apply `roundtrip` to frames one by one: it holds the encoded video, not the
-  frames.
+  """Apply `roundtrip` frame by frame: only the encoded video is held in memory.
 
   Args:
     frames: each uint8 `[H, W, 3]`.
-    codec: as in `roundtrip`, like the other arguments.
+    codec: FFmpeg's name of the encoder.
     container: FFmpeg's name of the format.
     quantiser: value of `-q:v`.
     fps: frames per second.
@@ -89,10 +90,10 @@ class Encoder:
       codec=codec,
       options={
         "qmin": "1",
-        "qmax": str(_LARGEST),
+        "qmax": str(_MAX_QUANTISER),
         "lmin": weight,
         "lmax": weight,
-        "i_qfactor": "1",  # `-q:v` is the same for key frames; else 0.8 of it
+        "i_qfactor": "1",  # key frames get `-q:v` too, by default 0.8 of it
       },
       pixel_format="yuv420p",
       fps=fps,
@@ -136,7 +137,9 @@ def frames_at(
 
   def choose(back: int) -> Sequence[int]:
     if back != count:
-      raise errors.UserError(f"The codec gave back {back} frames of {count}.")
+      raise errors.UserError(
+        f"The codec returned {back} frames, expected {count}."
+      )
     return numbers
 
   height, width = shape

@@ -42,7 +42,7 @@ def light(
     centre: (row, column), float32 `[2]`.
     lengths: lengths of the rays in px, float32 `[MOST]`.
     count: number of rays.
-    exponent: of the falloff.
+    exponent: exponent of the falloff.
   """
   y = jnp.arange(shape[0], dtype=jnp.float32)[:, None] - centre[0]
   x = jnp.arange(shape[1], dtype=jnp.float32)[None, :] - centre[1]

@@ -46,7 +46,7 @@ def _weighted(axes: str, levels: jax.Array, weights: jax.Array) -> jax.Array:
   """Compute levels 0..255 after one pass: int32.
 
   Args:
-    axes: of levels, weights and result, as einsum writes them.
+    axes: axes of levels, weights and result, as einsum writes them.
     levels: whole numbers 0..255.
     weights: int32, in 22-bit fixed point.
   """

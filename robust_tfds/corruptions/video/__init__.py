@@ -34,8 +34,8 @@ from robust_tfds.corruptions.ops import layout, mpeg
 
 EDITIONS = ("paper", "code")
 FPS = 25.0  # default rate of a clip
-_LEAST_FPS, _MOST_FPS = 1e-3, 1e6  # FFmpeg keeps rates as ratios of C ints
-_MOST_FRAMES = 10**8  # six weeks at 25 fps: an index map of 800 MB
+_MIN_FPS, _MAX_FPS = 1e-3, 1e6  # FFmpeg keeps rates as ratios of C ints
+_MAX_FRAMES = 10**8  # six weeks at 25 fps: an index map of 800 MB
 _CHUNK = 16  # frames per compiled call: clips of any length compile once
 
 
@@ -287,10 +287,10 @@ def frame_indices(
       f"{name} is not temporal; temporal are {', '.join(video_names('temporal'))}."
     )
   count = conditions.whole_number(num_frames)
-  if count is None or not 1 <= count <= _MOST_FRAMES:
+  if count is None or not 1 <= count <= _MAX_FRAMES:
     raise errors.UserError(
       "num_frames must be a whole number: a clip has at least one frame and at"
-      f" most {_MOST_FRAMES:,}; got {num_frames!r}."
+      f" most {_MAX_FRAMES:,}; got {num_frames!r}."
     )
   clip = plugins.Clip(count, severity, edition, clip_key)
   return np.asarray(plugin.indices(clip))
@@ -410,10 +410,10 @@ def _rate(fps: object) -> float:
   """Return frames per second as a float."""
   number = np.asarray(fps)
   plain = number.ndim == 0 and number.dtype.kind in "iuf"
-  if not plain or not _LEAST_FPS <= float(number) <= _MOST_FPS:
+  if not plain or not _MIN_FPS <= float(number) <= _MAX_FPS:
     raise errors.UserError(
       "fps must be a positive number of frames per second, from"
-      f" {_LEAST_FPS:g} to {_MOST_FPS:g}, got {fps!r}. Leave it out for {FPS:g}."
+      f" {_MIN_FPS:g} to {_MAX_FPS:g}, got {fps!r}. Leave it out for {FPS:g}."
     )
   return float(number)
 

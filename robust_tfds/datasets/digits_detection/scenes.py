@@ -26,11 +26,11 @@ from robust_tfds.datasets.digits import digits_dataset_builder as digits
 COUNTS = {"train": 1000, "test": 200}
 _SIDES_PX = (96, 104, 112, 120, 128)  # one canvas of 128 px holds them all
 _DIGIT_PX = (18, 52)
-_MOST_DIGITS = 5
+_MAX_DIGITS = 5
 _TRIES = 20
 _OVERLAP_SHARE = 0.125
-_MAX_OVERLAP = 0.25  # of the smaller box
-_MIN_VISIBLE = 0.5  # of a covered digit's mask
+_MAX_OVERLAP = 0.25  # share of the smaller box
+_MIN_VISIBLE = 0.5  # share of a covered digit's mask
 _CONTRAST = 90  # levels between a digit and the background's mean
 
 
@@ -88,7 +88,7 @@ def draw(
   mean = canvas.astype(np.int64).sum(axis=(0, 1)) / (height * width)
   rows = digits.rows(split)
   placed: list[_Placed] = []
-  for _ in range(dice.integer(1, _MOST_DIGITS)):
+  for _ in range(dice.integer(1, _MAX_DIGITS)):
     row, label = rows[dice.integer(0, len(rows) - 1)]
     alpha = _glyph(row, dice.integer(*_DIGIT_PX))
     spot = _spot(dice, alpha.shape, (height, width), [b for _, b, _ in placed])
@@ -115,7 +115,7 @@ def _object(
 ) -> objects.Object:
   packed = rle.encode(mask)
   return objects.Object(
-    id=(number + 1) * (_MOST_DIGITS + 1) + i,
+    id=(number + 1) * (_MAX_DIGITS + 1) + i,
     label=label,
     box=tuple(float(v) for v in rle.box(packed)),  # type: ignore[arg-type]
     area=float(rle.area(packed)),

@@ -30,7 +30,7 @@ FRAMES, SIDE_PX = 16, 48
 _DIGIT_PX = 24
 _TRAVEL_PX = (10.0, 20.0)  # from the first to the last frame
 _TURN = (0.6, 1.4)  # radians
-_ZOOM = (0.4, 0.8)  # of the logarithm
+_ZOOM = (0.4, 0.8)  # range of the zoom's logarithm
 _X264 = {"preset": "medium", "crf": "12"}
 
 

@@ -37,5 +37,5 @@ class MpegTest(parameterized.TestCase):
   def test_another_number_of_frames_is_refused(self):
     clip = _clip(3, 32, 32)
     with mock.patch.object(mpeg, "stream", return_value=iter(clip[:2])):
-      with self.assertRaisesRegex(ValueError, "gave back 2 frames of 3"):
+      with self.assertRaisesRegex(ValueError, "returned 2 frames, expected 3"):
         mpeg.roundtrip(clip, "mpeg4", "avi", 2, 25)

@@ -449,7 +449,7 @@ class WritingTest(PartsTest):
   def test_some_cells_at_a_time(self, most):
     for block in ((0, 8), (8, 30)):
       self._write(block, batches=3)
-    with mock.patch.object(parts, "_MOST_BYTES", most):
+    with mock.patch.object(parts, "_MAX_BYTES", most):
       self._assert_rows(self._parts(), _CELLS, range(30))
 
 

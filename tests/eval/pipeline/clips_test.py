@@ -305,7 +305,7 @@ class ReaderTest(one_device.TestCase):
     reader = self._reader(_source(_example("v.avi")), [condition])
     batch = reader.batch(list(reader.rows(0)))
     show = clips.Show(self.mesh, {"a": _SPEC}, **_SETTING)
-    lost = errors.UserError("The codec gave back 3 frames of 20.")
+    lost = errors.UserError("The codec returned 3 frames, expected 20.")
     with mock.patch.object(mpeg, "frames_at", side_effect=lost):
       placed = show.put(batch)
       with self.assertRaisesRegex(

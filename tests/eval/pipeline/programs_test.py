@@ -607,7 +607,7 @@ class KeptTracesTest(one_device.TestCase):
     self.assertEqual(self.traces, 2)
 
   def test_the_oldest_go(self):
-    self.enter_context(mock.patch.object(kept_traces, "_MOST", 2))
+    self.enter_context(mock.patch.object(kept_traces, "_MAX_FILES", 2))
     for second, name in enumerate("abc"):
       self._run(name)
       for file in self.folder.iterdir():

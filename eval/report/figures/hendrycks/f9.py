@@ -19,7 +19,7 @@ _TITLES = {
   "unseen_subtype_accuracy": "unseen subtypes",
   "seen_subtype_accuracy": "subtypes seen in training",
 }
-_CLEAN = "imagenet_c"  # whose runs say a network's accuracy on ImageNet-1K
+_CLEAN = "imagenet_c"  # its runs have a network's accuracy on ImageNet-1K
 _UNPLACED = (
   "Not drawn, as no accuracy on ImageNet-1K is known of it (name a run of"
   f" {_CLEAN} too): {{}}"

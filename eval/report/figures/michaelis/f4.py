@@ -5,7 +5,7 @@ from eval.report.figures import base
 from eval.report.figures.parts import picture_pairs, sheet
 from robust_tfds.reading import picture_folders
 
-_MOST = 5  # pairs that are drawn
+_MAX_PAIRS = 5  # pairs that are drawn
 _LONGEST = 26  # letters of a name
 _COLUMNS = ("picture", "kind", "file", "height", "width", "source")
 _WORDS = "training on both folders together is the paper's combined setting"
@@ -17,7 +17,7 @@ class Figure4(base.PaperFigure):
   def drawn(self, request: base.Request) -> base.Drawn:
     clean, stylized = self.folders(request)
     pairs = picture_pairs.find_pairs(clean, stylized)
-    shown = pairs.listed[:_MOST]
+    shown = pairs.listed[:_MAX_PAIRS]
     drawn: list[pictures.Line] = []
     rows: list[list[sheet.Cell]] = []
     for kind in self.needs_folders:

@@ -47,7 +47,7 @@ class Curve:
     label: unique in the figure.
     place: chooses colour, marker and dashes.
     numbers: severity -> number.
-    source: of the numbers.
+    source: source of the numbers.
     mpc: the printed mean over all corruptions and severities, if no raw results
       are public; the only number then is the printed P of clean pictures.
   """

@@ -27,7 +27,7 @@ COLUMNS = (
 )
 _GREY = "#555555"
 _CLEAN = "clean_error"
-_AREAS = (42.0, 20.0)  # of markers in turn: equal numbers stay visible
+_AREAS = (42.0, 20.0)  # marker areas in turn: equal numbers stay visible
 
 
 @dataclasses.dataclass(frozen=True)
@@ -39,7 +39,7 @@ class Point:
     metric: name of the mean.
     accuracy: on clean data.
     number: the mean.
-    source: of both.
+    source: source of both.
     run: whether it is from a run.
     doubt: sentences on what is doubtful about them.
   """

@@ -14,7 +14,7 @@ class BreakdownLines(base.PaperFigure):
   """Rates in % with the bands of their intervals.
 
   Attributes:
-    metric: of the table.
+    metric: metric of the table.
     breakdown: its values are on the x axis.
     axis: label of the x axis.
   """

@@ -14,7 +14,8 @@ from robust_tfds.charts import style
 from robust_tfds.charts.frame import ABOVE, Frame
 
 _CLASSES, _NEIGHBOURS, _SEED = 10, 10, 0
-_PERPLEXITY, _LEAST = 30, 5  # scikit-learn's own; less where examples are few
+# The perplexity is scikit-learn's default, lower for few examples.
+_PERPLEXITY, _MIN_EXAMPLES = 30, 5
 _COLUMNS = (
   *("model", "condition", "layer", "example_id", "class"),
   *(sheet.Column("x"), sheet.Column("y")),
@@ -74,10 +75,10 @@ def _select_classes(
     if name not in known:
       raise errors.unknown_error(f"class of {sample.title}", name, known)
   chosen = np.isin(names, list(classes or known[:_CLASSES]))
-  if chosen.sum() < _LEAST:
+  if chosen.sum() < _MIN_EXAMPLES:
     raise errors.UserError(
       f"{sample.title}: {int(chosen.sum())} examples of the chosen classes, expected"
-      f" {_LEAST} or more."
+      f" {_MIN_EXAMPLES} or more."
     )
   return sample.select(sample.example_id[chosen])
 

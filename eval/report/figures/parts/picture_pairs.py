@@ -20,7 +20,7 @@ class Pair:
   """A picture and its stylized version.
 
   Attributes:
-    name: of the picture, below the first folder.
+    name: path of the picture, below the first folder.
     clean: its file.
     stylized: the version's file.
   """

@@ -109,7 +109,7 @@ def own_numbers(
 
   Args:
     metrics: names in `eval/papers`.
-    suffix: of the names in the run's table, e.g. `/fps=25`.
+    suffix: suffix of the names in the run's table, e.g. `/fps=25`.
   """
   out = {}
   for metric in metrics:

@@ -28,7 +28,7 @@ def context(
   """Return a context of models of boards.
 
   Args:
-    models: of the figure.
+    models: the figure's models.
     request: its runs know the names of the classes.
     **changes: attributes of the context to add or replace.
   """

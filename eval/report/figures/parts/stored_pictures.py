@@ -50,7 +50,7 @@ def copies(
   """Return pictures from the reports of runs, and CSV lines with their runs.
 
   Args:
-    name: of the first copy; the others are numbered.
+    name: name of the first copy; the others are numbered.
     file: its name in a run's folder `reports`.
     runs: each once.
   """

@@ -11,7 +11,7 @@ from eval.report.figures.parts import own, sheet
 from robust_tfds import errors
 from robust_tfds.conditions import Condition
 
-_MOST = 30  # videos of a model in the Markdown: those with the most clips
+_MAX_VIDEOS = 30  # videos of a model in the Markdown: those with the most clips
 _ALONE = "one clip, no interval"
 _COLUMNS = (
   *("model", "source video", "clips", sheet.Column("clean accuracy")),
@@ -35,13 +35,13 @@ class SourceVideos(base.PaperFigure):
       key = model.entry.run, model.board.dataset, model.entry.model
       listed = list(self._video_lines(model, sides[key]))
       lines += listed
-      shown += listed[:_MOST]
+      shown += listed[:_MAX_VIDEOS]
     caption = (
       "Clean accuracy of each source video, with the exact interval of its clips as"
       " draws of that one video: it says nothing of others. Perturbed: the mean of"
       " all perturbed cells."
-      + f" The {_MOST} videos with the most clips of each model; all are in the CSV."
-      * (len(shown) < len(lines))
+      + f" The {_MAX_VIDEOS} videos with the most clips of each model; all are in"
+      " the CSV." * (len(shown) < len(lines))
     )
     table = sheet.Sheet(_COLUMNS, shown, caption)
     return base.Drawn(None, (), sheet.Sheet(_COLUMNS, lines), table)

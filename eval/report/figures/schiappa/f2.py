@@ -11,7 +11,7 @@ from robust_tfds import conditions, corruptions
 _NAMES = (
   *("gaussian_noise", "motion_blur", "jpeg", "jumbling", "random_rotation"),
 )
-_AT = 0.3  # of the clip that is shown
+_AT = 0.3  # position of the shown frame, as a share of the clip
 _SOURCE = "our own clip, perturbed by robust_tfds.corruptions (edition paper)"
 
 

@@ -17,7 +17,7 @@ from robust_tfds import errors
 from robust_tfds.charts import style
 from robust_tfds.charts.frame import ABOVE, Frame
 
-_MOST = 30  # classes of a panel: those that lose the most
+_MAX_CLASSES = 30  # classes of a panel: those that lose the most
 _COLUMNS = (
   *("model", "condition", "class", "videos", sheet.Column("clean accuracy")),
   *(sheet.Column("accuracy"), sheet.Column("lost"), "source"),
@@ -46,7 +46,7 @@ class Figure22(base.PaperFigure):
         _class_accuracies(clean),
         _class_accuracies(after),
       )
-    most = max(min(_MOST, len(clean)) for _, clean, _ in panels.values())
+    most = max(min(_MAX_CLASSES, len(clean)) for _, clean, _ in panels.values())
     frame = Frame(
       *(1.6 + 3.2 * len(panels), 1.0 + 0.24 * max(most, 4)),
       x="accuracy (%)",
@@ -86,7 +86,7 @@ def _panel(
   names: Sequence[str],
 ) -> spans.Panel:
   """Return a panel with a line per class, from perturbed to clean accuracy."""
-  order = sorted(clean, key=lambda c: clean[c][0] - after[c][0])[-_MOST:]
+  order = sorted(clean, key=lambda c: clean[c][0] - after[c][0])[-_MAX_CLASSES:]
   series = {
     words: [style.Value(100 * values[c][0]) for c in order]
     for words, values in (("clean", clean), ("under the condition", after))

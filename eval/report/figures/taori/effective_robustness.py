@@ -130,7 +130,7 @@ def _printed(name: str) -> tuple[list[_Panel], list[str]]:
   """Return panels without runs, and sentences on data sets without one.
 
   Args:
-    name: of the reference; empty: the figure chooses.
+    name: name of the reference; empty: the figure chooses.
   """
   panels, absent = [], []
   for task, dataset in _SETS:

@@ -24,7 +24,7 @@ READING = (
   " M: a missed object; dotted and F: a false alarm."
 )
 _MARGIN = 0.12  # around the boxes in view, as a share of their extent
-_LEAST_SHARE = 0.4  # of a picture's sides that is in view
+_MIN_SHARE = 0.4  # at least so much of a picture's sides is in view
 _CLEAN = "clean"
 # A picture and its boxes.
 Pair = tuple[np.ndarray, Sequence[Overlay]]
@@ -61,10 +61,10 @@ def comparison(
   """Return the pictures of a condition, each after its reference picture.
 
   Args:
-    title: of the condition.
+    title: title of the condition.
     pairs: pictures under the condition.
     references: the same pictures, e.g. clean; may be fewer.
-    reference_title: of the references.
+    reference_title: title of the references.
   """
   name, listed = definitions.words(title), []
   for i, (image, boxes) in enumerate(pairs):
@@ -97,9 +97,9 @@ def _view(size: tuple[int, int], boxes: Sequence[Overlay]) -> box_labels.Box:
 
 
 def _span(low: float, high: float, side: int) -> tuple[float, float]:
-  """Return both ends with a margin, at least `_LEAST_SHARE` of the side apart."""
+  """Return both ends with a margin, at least `_MIN_SHARE` of the side apart."""
   low, high = max(low, 0.0), min(high, float(side))
-  extra = max(_MARGIN * (high - low), (_LEAST_SHARE * side - high + low) / 2, 2)
+  extra = max(_MARGIN * (high - low), (_MIN_SHARE * side - high + low) / 2, 2)
   return max(low - extra, 0.0), min(high + extra, float(side))
 
 

@@ -60,7 +60,7 @@ def _all_models(context: Context) -> str:
     cells = [f"**{markdown.escape(model)}**", *map(_interval, rows)]
     lines.append((rows[0].value if rows[0] else 0.0, cells))
   for name, (orig, perturbed, *ends) in context.networks.items():
-    if ends:  # of the paper's own table; the testbed is in the figure
+    if ends:  # the paper's own table; the testbed's is in the figure
       cells = [
         markdown.escape(name),
         _printed(orig, *ends[:2]),

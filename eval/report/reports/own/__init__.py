@@ -1,4 +1,4 @@
-"""Reports of metrics of one's own: curves of each, and the worst examples."""
+"""Reports of custom metrics: curves of each, and the worst examples."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from eval.report.reports.severity_curves import SeverityCurves
 from eval.tables.context import Context
 from robust_tfds.charts import style
 
-_MOST = 4  # metrics that have curves
+_MAX_METRICS = 4  # metrics that have curves
 
 
 @dataclasses.dataclass(frozen=True)
@@ -48,7 +48,7 @@ REPORTS = {
     f"severity_curves_{i + 1}": Curves(
       f"severity_curves_{i + 1}", "", "", 5, place=i
     )
-    for i in range(_MOST)
+    for i in range(_MAX_METRICS)
   },
   "worst": Worst(),
 }

@@ -13,8 +13,8 @@ from eval.tables import markdown, numbers
 from eval.tables.context import CellKey, Context
 from robust_tfds.charts import style
 
-_MOST_NAMES = 12  # more classes than this have no names at the axes
-_MOST_PAIRS = 10  # most confused pairs of a panel in the table
+_MAX_NAMES = 12  # more classes than this have no names at the axes
+_MAX_PAIRS = 10  # most confused pairs of a panel in the table
 
 
 class Confusion(base.Chart):
@@ -95,7 +95,7 @@ def _map(context: Context, key: CellKey, first: bool) -> heat_map.Map:
   classes = _classes(context)
   values = shares(context.confusions[key], classes)
   title = f"{key[0]}\n{_words(key)}"
-  if classes > _MOST_NAMES or not context.class_names:
+  if classes > _MAX_NAMES or not context.class_names:
     return heat_map.Map(values, title, y="true" * first, x="predicted")
   names = list(context.class_names)
   return heat_map.Map(values, title, names if first else [""] * classes, names)
@@ -132,7 +132,7 @@ def _pairs(
 ) -> list[list[str]]:
   """Return a line per pair of classes, the most confused first."""
   wrong = after - np.diag(np.diag(after))
-  order = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_PAIRS]
+  order = np.argsort(-wrong, axis=None, kind="stable")[:_MAX_PAIRS]
   lines = []
   for true, predicted in zip(*np.unravel_index(order, wrong.shape)):
     if not wrong[true, predicted]:

@@ -77,7 +77,7 @@ class KeptWeightsTest(in_folder.TestCase):
     self.assertEmpty(list(self.kept.iterdir()))
 
   def test_the_oldest_go(self):
-    self.enter_context(mock.patch.object(kept_weights, "_MOST", 2))
+    self.enter_context(mock.patch.object(kept_weights, "_MAX_FILES", 2))
     for seed in range(3):
       self._run(f"of_{seed}", seed=seed)
     self.assertLen(list(self.kept.iterdir()), 2)
