@@ -3,6 +3,7 @@
 import functools
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 from absl.testing import parameterized
 
@@ -75,22 +76,36 @@ class TracedTest(parameterized.TestCase):
 
 class KnownTest(parameterized.TestCase):
   @parameterized.parameters(
-    (0,), (9,), (-3,), (True,), (2.5,), ("3",), (None,), (np.array([1, 2]),)
+    (0, "Severity 0 is the clean image"),
+    (6, "must be 1-5, got 6"),
+    (-1, "must be 1-5"),
+    (10**30, "must be 1-5"),
+    (True, "must be an integer"),
+    (2.0, "must be an integer"),
+    ("3", "must be an integer"),
+    (None, "must be an integer"),
+    (float("nan"), "must be an integer"),
+    (np.array(0), "Severity 0"),
+    (jnp.array(9), "got 9"),
+    (np.array([3]), "One severity serves a whole batch"),
+    (jnp.array([3, 3]), "One severity serves a whole batch"),
+    (np.array("3"), "must be an integer"),
+    (np.array(True), "must be an integer"),
   )
-  def test_severities(self, severity):
-    for form in (lambda s: s, np.array):
-      with self.assertRaisesRegex(errors.UserError, "Severity"):
-        _batch(form(severity))
-      with self.assertRaisesRegex(errors.UserError, "Severity"):
-        corruptions.corrupt(
-          _IMAGES[0], "fog", form(severity), edition="cifar10", key=_KEYS[0]
-        )
-      with self.assertRaisesRegex(errors.UserError, "Severity"):
-        corruptions.perturb_video(
-          _IMAGES, "static_rotation", form(severity), key=_KEYS[0]
-        )
-      with self.assertRaisesRegex(errors.UserError, "Severity"):
-        corruptions.frame_indices(9, "sampling", form(severity), key=_KEYS[0])
+  def test_severities(self, severity, message):
+    key = _KEYS[0]
+    for function in (
+      lambda: _batch(severity),
+      lambda: corruptions.corrupt(
+        _IMAGES[0], "fog", severity, edition="cifar10", key=key
+      ),
+      lambda: corruptions.perturb_video(
+        _IMAGES, "static_rotation", severity, key=key
+      ),
+      lambda: corruptions.frame_indices(9, "sampling", severity, key=key),
+    ):
+      with self.assertRaisesRegex(errors.UserError, message):
+        function()
 
   @parameterized.parameters(((0, 5),), ((-1, 5),), ((33, 5),), ((2.5, 5),))
   def test_sizes(self, size):
@@ -123,9 +138,15 @@ class KnownTest(parameterized.TestCase):
         function()
 
   @parameterized.parameters(
-    (None,), ("k",), ([1, 2],), (np.zeros(2),), (np.zeros((2, 2), np.uint32),)
+    (None, "key"),
+    ("k", "A key must be a JAX key"),
+    (0, "A key must be a JAX key"),
+    ([1, 2], "A key must be a JAX key"),
+    (np.zeros(2), "A key must be a JAX key"),
+    (np.zeros(3, np.uint32), "A key must be a JAX key"),
+    (np.zeros((2, 2), np.uint32), r"got \[2\] of them"),
   )
-  def test_keys(self, key):
+  def test_keys(self, key, message):
     for function in (
       lambda: corruptions.corrupt(
         _IMAGES[0], "fog", 1, edition="cifar10", key=key
@@ -137,7 +158,7 @@ class KnownTest(parameterized.TestCase):
       lambda: corruptions.frame_indices(9, "jumbling", 1, key=key),
       lambda: corruptions.frame_indices(9, "sampling", 1, key=key),
     ):
-      with self.assertRaisesRegex(errors.UserError, "key"):
+      with self.assertRaisesRegex(errors.UserError, message):
         function()
 
   @parameterized.parameters(

@@ -8,7 +8,6 @@ import tensorflow_datasets as tfds
 from absl.testing import parameterized
 from PIL import Image
 
-from robust_tfds import conditions, corruptions, datasets
 from robust_tfds.coco import rle
 from robust_tfds.datasets.cityscapes_c import cityscapes_c_dataset_builder
 from tests import tiny_files
@@ -143,60 +142,15 @@ class LayoutTest(_Case):
         in_folders[i]["objects"]["mask"]["counts"],
       )
 
-  def test_the_same_pixels_as_the_library_whatever_the_groups(self):
-    self._write(files())
-    clean = self._build()
-    for config in ("gaussian_noise_2", "gaussian_noise_2_no_groups"):
-      for i, e in self._build(config).items():
-        key = corruptions.example_key(
-          0, "cityscapes_c", "gaussian_noise", 2, e["example_id"].decode()
-        )
-        want = corruptions.corrupt(
-          clean[i]["image"], "gaussian_noise", 2, edition="any", key=key
-        )
-        np.testing.assert_array_equal(e["image"], want)
-
-
-class ConfigsTest(parameterized.TestCase):
-  def test_conditions(self):
-    found = datasets.builder_class("cityscapes_c").condition_names()
-    names = [*conditions.PICTURES.names(), *conditions.PICTURES.names("own")]
-    self.assertLen(found, 1 + 5 * len(names))
-    self.assertEqual(found[:2], ["clean", "gaussian_noise_1"])
-
-  @parameterized.parameters(
-    ("fog/3", {}, "fog_3"),
-    ("fog_3", {"groups": "drop"}, "fog_3_no_groups"),
-    ("fog_3", {"groups": "drop", "codec": "jpeg85"}, "fog_3_jpeg85_no_groups"),
-    ("fog_3_jpeg85", {}, "fog_3_jpeg85"),
-    ("fog_3_no_groups", {}, "fog_3_no_groups"),
-    ("fog_3_no_groups", {"groups": "crowd"}, "fog_3"),
-    ("fog_3_jpeg85_no_groups", {}, "fog_3_jpeg85_no_groups"),
-  )
-  def test_names(self, config, options, want):
-    built = datasets.builder("cityscapes_c", config, **options)
-    self.assertEqual(built.builder_config.name, want)
-    variant = "no_groups" if want.endswith("_no_groups") else ""
-    self.assertEqual(built.builder_config.variant, variant)
-
-  def test_bad_options(self):
-    with self.assertRaisesRegex(ValueError, "Unknown treatment of groups 'no'"):
-      datasets.builder("cityscapes_c", "clean", groups="no")
-    with self.assertRaisesRegex(ValueError, "must be 1-5, got 6"):
-      datasets.builder("cityscapes_c", "fog_6")
-
 
 class RefusalTest(_Case):
   _IDS = f"gtFine/val/{_A}_gtFine_instanceIds.png"
   _JSON = f"gtFine/val/{_B}_gtFine_polygons.json"
 
-  _PICTURE = f"leftImg8bit/val/{_B}_leftImg8bit.png"
-
   # Each fault of its own: tests/building/sources/{instance_maps,cityscapes}_test.
   @parameterized.parameters(
     (_IDS, tiny_files.encoded(_map(_A) * 0 + 40), "value 40 is no Cityscapes"),
     (_JSON, b"{}", "polygons.json: imgWidth: missing"),
-    (_PICTURE, _picture(_B)[:99], "leftImg8bit.png cannot be read"),
   )
   def test_broken_files(self, name, data, message):
     self._write({**files(), name: data})

@@ -184,52 +184,15 @@ class RefusalTest(_Case):
 
   @parameterized.parameters(
     ("image_id", 99, "Annotation 7 is of image 99, which"),
-    ("id", 3, "Two annotation entries have the id 3"),
     ("id", 0, "unique and not 0"),
     ("category_id", 12, "category 12 is not one of the 80"),
+    ("category_id", 1.5, "category_id is a whole number >= 0, got 1.5"),
     ("bbox", [50, 3, 20, 30], "annotation|outside the image of 60 x 48"),
     ("bbox", [50, 3, 20], "annotation 7"),
-    ("bbox", [50, 3, 2, "x"], "annotation 7"),
     ("area", float("nan"), "annotation 7 has the area nan"),
     ("iscrowd", "yes", "annotation 7: iscrowd is 0 or 1, got 'yes'"),
-    ("category_id", 1.5, "category_id is a whole number >= 0, got 1.5"),
-    ("category_id", True, "category_id is a whole number >= 0, got True"),
-    ("id", 7.5, "id is a whole number >= 0, got 7.5"),
-    ("image_id", "139", "image_id is a whole number >= 0, got '139'"),
-    ("bbox", [1, 2, 1e30, 4], "annotation 7: bbox"),
-    (
-      "segmentation",
-      [[0, 0, 1e9, 0, 1e9, 1e9]],
-      "annotation 7: .* far outside",
-    ),
-    ("segmentation", [[0, 0, float("nan"), 0, 9, 9]], "finite numbers"),
-    ("segmentation", [[[0, 0], [9, 0], [9, 9]]], "three points x, y"),
-    (
-      "segmentation",
-      {"size": [48, 60], "counts": [True, 2879]},
-      "whole numbers",
-    ),
-    (
-      "segmentation",
-      {"size": [48, 60], "counts": [-5, 2885]},
-      "add up to 2880",
-    ),
-    ("segmentation", {"size": [48, 60]}, "COCO's compressed string, got None"),
-    (
-      "segmentation",
-      {"size": [1e9, 60], "counts": "2"},
-      "whole numbers from 1",
-    ),
-    ("area", None, "annotation 7 has the area None"),
-    ("segmentation", [[1, 2, 3, 4]], "annotation 7.*three points"),
     ("segmentation", [], "annotation 7 has no segmentation"),
-    ("segmentation", {"size": [48, 60], "counts": [5]}, "add up to 2880"),
-    ("segmentation", {"size": [48, 60], "counts": "2"}, "add up to 2880"),
-    (
-      "segmentation",
-      {"size": [60, 48], "counts": [2880]},
-      r"the mask's size \(height, width\) is \(60, 48\)",
-    ),
+    ("segmentation", [[1, 2, 3, 4]], "annotation 7.*three points"),
   )
   def test_bad_annotations(self, key, value, message):
     self._broken(
@@ -238,33 +201,17 @@ class RefusalTest(_Case):
     )
 
   @parameterized.parameters(
-    (
-      lambda c: c["images"][1].update(id=139),
-      "Two image entries have the id 139",
-    ),
-    (
-      lambda c: c["images"][1].update(file_name="000000000139.jpg"),
-      "Two image entries have the file_name",
-    ),
+    (lambda c: c["images"][1].update(id=139), "Two image entries have the id"),
     (lambda c: c["images"][0].update(width=61), "the annotations say 61 x 48"),
-    (
-      lambda c: c["images"][0].update(width=None),
-      "Image 139: height and width",
-    ),
-    (lambda c: c["images"][0].update(width=-60), "Image 139: height and width"),
-    (
-      lambda c: c["images"][0].update(file_name=7),
-      "Image 139: file_name is a text",
-    ),
+    (lambda c: c["images"][0].update(width=-6), "Image 139: height and width"),
+    (lambda c: c["images"][0].update(file_name=7), "file_name is a text"),
     (lambda c: c.update(annotations={}), "annotations: a list of objects"),
-    (lambda c: c["annotations"].append(7), "Annotation . is no object: 7"),
     (
       lambda c: c["categories"].append(c["categories"][0]),
       "Two category entries",
     ),
     (lambda c: c["categories"][0].update(name="people"), "COCO's is 'person'"),
     (lambda c: c.pop("images"), "not a COCO instances file. Expected images"),
-    (lambda c: c["annotations"][0].pop("id"), "Annotation 0 has no 'id'"),
   )
   def test_bad_files(self, change, message):
     self._broken(change, message)
@@ -275,30 +222,6 @@ class RefusalTest(_Case):
       "'../../etc/passwd', with 2 annotations; there is no such file",
       FileNotFoundError,
     )
-
-  def test_broken_json(self):
-    some = files()
-    self._write({**some, _JSON: some[_JSON][:500]})
-    with self.assertRaisesRegex(ValueError, "line 1, column 501: not JSON"):
-      self._build()
-
-  def test_broken_picture(self):
-    self._write({**files(), "val2017/000000000285.jpg": jpeg((48, 60))[:200]})
-    with self.assertRaisesRegex(ValueError, "000000000285.jpg cannot be read"):
-      self._build()
-
-  def test_broken_archive(self):
-    some = files()
-    self._write({_JSON: some.pop(_JSON)})
-    data = tiny_files.zipped(some)
-    self._write({"val2017.zip": data[: len(data) // 2]})
-    with self.assertRaisesRegex(ValueError, "val2017.zip: not a whole zip"):
-      self._build()
-    broken = bytearray(data)
-    broken[200:300] = b"?" * 100
-    self._write({"val2017.zip": bytes(broken)})
-    with self.assertRaisesRegex(ValueError, "Download the archive again"):
-      self._build()
 
   def test_missing_files_say_what_was_looked_for(self):
     self._write({"notes.txt": b"an empty manual dir is TFDS's own error"})

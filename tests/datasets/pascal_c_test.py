@@ -1,12 +1,10 @@
 """PASCAL-C from the official layouts: examples, and refusals of bad sources."""
 
 import numpy as np
-import pytest
 import tensorflow_datasets as tfds
 from absl.testing import parameterized
 from PIL import Image
 
-from robust_tfds import corruptions
 from robust_tfds.datasets.pascal_c import pascal_c_dataset_builder
 from tests import tiny_files
 from tests.building.sources import action_layouts
@@ -111,20 +109,6 @@ class LayoutTest(_Case):
     self._write({"VOCtest_06-Nov-2007.tar": tiny_files.tar(files())})
     self._write({f"{_TOP}/ImageSets/Main/trainval.txt": b"000003\n"})
     self.assertLen(self._build(), 3)
-
-  @pytest.mark.slow  # of COCO and Cityscapes it is a quick one
-  def test_the_same_pixels_as_the_library_for_varying_sizes(self):
-    self._write(files())
-    clean, done = self._build(), self._build("motion_blur_3")
-    self.assertLen({e["image"].shape for e in clean.values()}, 3)
-    for i, e in clean.items():
-      key = corruptions.example_key(
-        0, "pascal_c", "motion_blur", 3, f"{i:06d}.jpg"
-      )
-      want = corruptions.corrupt(
-        e["image"], "motion_blur", 3, edition="any", key=key
-      )
-      np.testing.assert_array_equal(done[i]["image"], want)
 
 
 class RefusalTest(_Case):

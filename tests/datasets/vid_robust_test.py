@@ -119,12 +119,6 @@ class VidTest(natural_videos.Prepared):
     with self.assertRaisesRegex(FileNotFoundError, "000013.JPEG is missing"):
       self.prepare("all")
 
-  def test_truncated_frame(self):
-    file = self.published / natural_videos.path("a", 13)
-    file.write_bytes(file.read_bytes()[:200])
-    with self.assertRaisesRegex(ValueError, "a/000013.JPEG cannot be read"):
-      self.prepare()
-
   def test_frames_of_two_sizes(self):
     file = self.published / natural_videos.path("a", 13)
     Image.open(file).resize((20, 20)).save(file, "JPEG")
@@ -144,12 +138,6 @@ class VidTest(natural_videos.Prepared):
       self.prepare("all")
 
   @parameterized.parameters(
-    ("pmsets.json", [], "pmsets.json: got \\[\\], expected a valid dictionary"),
-    (
-      "pmsets.json",
-      {"a": "b"},
-      "pmsets.json: a: got 'b', expected a valid list",
-    ),
     ("pmsets.json", {}, "pmsets.json: no anchor"),
     ("pmsets.json", {"val/x": []}, "pmsets.json.*'val/x' is not of the form"),
     (
@@ -172,32 +160,15 @@ class VidTest(natural_videos.Prepared):
       {"x": ["4"]},
       "labels.json: x.0: got '4', expected a valid",
     ),
-    ("labels.json", {"x": [1.5]}, "labels.json: x.0: got 1.5"),
     ("labels.json", {}, "labels.json: .*JPEG has no label"),
     (
       "labels.json",
       {natural_videos.path("a", 3): [30]},
       "unknown label 30; classes are 0..29",
     ),
-    (
-      "labels.json",
-      {natural_videos.path("a", 3): [-1]},
-      "unknown label -1; classes are 0..29",
-    ),
   )
   def test_broken_metadata(self, name, content, message):
     natural_videos.write(self.published / "metadata" / name, content)
-    with self.assertRaisesRegex(errors.UserError, message):
-      self.prepare()
-
-  @parameterized.parameters(
-    (b'{"val/a', "pmsets.json: line 1.*not JSON"),
-    (b'{"val/a/1.JPEG": ["\xff"]}', "pmsets.json: byte .* not UTF-8"),
-    (b"[" * 100_000, "pmsets.json: nested too deep"),
-    (b"", "pmsets.json: the file is empty"),
-  )
-  def test_metadata_that_is_no_json(self, data, message):
-    (self.published / "metadata" / "pmsets.json").write_bytes(data)
     with self.assertRaisesRegex(errors.UserError, message):
       self.prepare()
 
@@ -208,8 +179,6 @@ class VidTest(natural_videos.Prepared):
       "size: 0.0 x 40.0 px is no frame",
     ),
     ("<xmin>1</xmin>", "<xmin>nan</xmin>", "bndbox/xmin: a number expected"),
-    ("</annotation>", "", "000012.xml: not XML"),
-    ("<annotation>", "<!DOCTYPE a [<!ENTITY b 'c'>]><annotation>", "entities"),
   )
   def test_broken_xml(self, old, new, message):
     file = self.root / "Annotations/VID" / natural_videos.path("a", 12)
@@ -293,13 +262,7 @@ class YtbbTest(natural_videos.Prepared):
     self.assertLen(self.examples("all"), 63)
 
   @parameterized.parameters(
-    ("anchor_labels.json", "[]", "anchor_labels.json: got"),
     ("anchor_labels.json", '{"labels": []}', "annotations: missing"),
-    (
-      "anchor_labels.json",
-      '{"labels": ["good"], "annotations": [{"key": 7, "labels": []}]}',
-      "anchor_labels.json: annotations.0.key: got 7",
-    ),
     (
       "anchor_labels.json",
       '{"labels": ["good"], "annotations": [{"key": "a_1/frame-3.jpg",'
@@ -382,13 +345,6 @@ class MetadataTest(parameterized.TestCase):
     self.assertLen(videos, 1109)
     old = sum(v.startswith("ILSVRC2015_val_") for v in videos)
     self.assertEqual((old, len(videos) - old), (487, 622))
-
-  def test_metadata_alone_has_no_pixels(self):
-    (frame,) = metadata.anchor_frames(
-      {"val/a/1.JPEG": []}, {"val/a/1.JPEG": [1]}
-    )
-    with self.assertRaisesRegex(ValueError, "no pixels"):
-      frame.data()
 
 
 def _metadata_json(name: str):

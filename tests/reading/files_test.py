@@ -118,14 +118,6 @@ class ArraysTest(parameterized.TestCase):
         read(path)
       self.assertNotIn("allow_pickle", str(caught.exception))
 
-  def test_a_directory_that_points_before_the_file(self):
-    data = bytearray(self._zip([("x.npy", _npy(np.zeros(2)))]).read_bytes())
-    end = data.rindex(b"PK\x05\x06")
-    place = int.from_bytes(data[end + 16 : end + 20], "little")
-    data[end + 16 : end + 20] = (place + 40).to_bytes(4, "little")
-    with self.assertRaisesRegex(errors.UserError, "not a whole NumPy archive"):
-      reading.npz_file(self._path("a.npz", bytes(data)))
-
   def test_odd_members(self):
     with self.assertRaisesRegex(errors.UserError, "'x.txt' is not an array"):
       reading.npz_file(self._zip([("x.txt", b"1")]))
@@ -321,7 +313,6 @@ class JsonFilesTest(parameterized.TestCase):
     ("[" * 100_000 + "]" * 100_000, "nested too deep"),
     ('{"a":' * 100_000 + "1" + "}" * 100_000, "nested too deep"),
     ('{"id": 1, "id": 2}', "'id' stands twice"),
-    ("<html></html>", "not JSON"),
     ("9" * 5000, "not JSON"),
   )
   def test_refuses(self, text, words):
@@ -360,7 +351,6 @@ class XmlFilesTest(parameterized.TestCase):
     (b"<!DOCTYPE html><html></html>", "document type"),
     (_BOMB, "document type"),
     (_FILE, "document type"),
-    (b"<a>" * 65 + b"</a>" * 65, "deep"),
     (b"<a>" * 100_000 + b"</a>" * 100_000, "deep"),
     (b'<?xml version="1.0" encoding="klingon"?><a/>', "not XML"),
     (b"<a>\0</a>", "not XML"),
@@ -448,18 +438,6 @@ class MembersTest(parameterized.TestCase):
   def test_plain_names(self, name, plain):
     self.assertEqual(members.plain_name(name), plain)
     self.assertEqual(bool(members.name_fault(name)), not plain)
-
-  @parameterized.parameters(
-    ("/a", "absolute"),
-    ("C:\\a", "absolute"),
-    ("a/../b", "leaves"),
-    ("..", "leaves"),
-    ("", "no proper name"),
-    ("a\0b", "no proper name"),
-    ("a\udcff", "not UTF-8"),
-  )
-  def test_faults(self, name, fault):
-    self.assertIn(fault, members.name_fault(name))
 
   def test_dots_that_are_not_two(self):
     for name in ("a..b/c", "..a/b", "a/...", "a../b"):

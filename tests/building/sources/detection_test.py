@@ -114,53 +114,23 @@ class ObjectsTest(parameterized.TestCase):
 
   @parameterized.parameters(
     (b"<annotation>", "x: not XML"),
-    (b"", "x: not XML"),
     (b"<html><body>404</body></html>", "x: the first element is <html>"),
-    (
-      b"<!DOCTYPE a [<!ENTITY b 'c'>]><annotation/>",
-      "x: declares a document type",
-    ),
-    (
-      _xml("<objects>" + _object() + "</objects>"),
-      "x: an <object> lies inside another element",
-    ),
     (_xml(_object(more=_object())), "x: an <object> lies inside"),
     (_xml(*[_object()] * 1000), "x: 1000 objects"),
-    (
-      _xml(_object(more="<bndbox><xmin>3</xmin></bndbox>")),
-      "object 1: bndbox is there 2 times",
-    ),
     (_xml(_object(more="<name>cat</name>")), "object 1: name is there 2 times"),
     (_xml(_object(box=(9, 2, 3, 4))), "object 1: xmin, .* are 9, 2, 3, 4"),
     (_xml(_object(box=(2, 9, 3, 4))), "object 1: xmin, .* are 2, 9, 3, 4"),
     (_xml(_object(box=(1, 2, "inf", 4))), "xmax must be a number, got 'inf'"),
-    (_xml(_object(box=(1, 2, "nan", 4))), "object 1: xmax must be a number"),
     (_xml(_object(box=(1, 2, "1_0", 4))), "object 1: xmax must be a number"),
     (_xml(_object(box=(1, 2, "1e30", 4))), "object 1: xmax must be a number"),
+    (_xml(_object(box=("", 2, 3, 4))), "xmin must be a number, got ''"),
+    (_xml(_object(box=(1, 2, 3))), "object 1: ymax must be a number, got None"),
     (
       _xml(_object(more="<difficult>maybe</difficult>")),
-      "object 1: difficult must be a number, got 'maybe'",
+      "must be a number, got",
     ),
     (_xml(_object(more="<difficult>2</difficult>")), "difficult is 0 or 1"),
-    (_xml(_object(more="<difficult>-1</difficult>")), "0 or 1, got -1"),
-    (_xml(_object(more="<difficult></difficult>")), "must be a number, got ''"),
-    (_xml(_object(box=("", 2, 3, 4))), "xmin must be a number, got ''"),
-    (_xml(_object(box=(1, 2, "1e400", 4))), "must be a number, got '1e400'"),
-    (_xml("<object><name>car</name></object>"), "xmin must be .*, got None"),
-    (b"<annotation>" + _xml(_object()) + b"</annotation>", "lies inside anot"),
-    (b"<annotation>" * 65 + b"</annotation>" * 65, "x: .* more than 64 deep"),
-    (b'{"object": []}', "x: not XML"),
-    *(
-      (_xml(_object(name)), f"x, object 1: class '{shown}' is not one of")
-      for name, shown in (
-        ("cat and dog", "cat and dog"),
-        ("", ""),
-        ("CAR", "CAR"),
-        ("&lt;b&gt;", "<b>"),
-      )
-    ),
-    (_xml(_object("dogs")), "x, object 1: class 'dogs' is not one of VOC's 20"),
-    (_xml(_object(box=(1, 2, 3))), "object 1: ymax must be a number, got None"),
+    (_xml(_object("CAR")), "x, object 1: class 'CAR' is not one of VOC's 20"),
     (_xml(_object(), _object(box=(1, 2, "?", 4))), "object 2: xmax .* got '.'"),
   )
   def test_refuses(self, data, message):
@@ -293,50 +263,16 @@ class MapsTest(parameterized.TestCase):
   @parameterized.parameters(
     (b"{", "a.json: line 1, column 2: not JSON"),
     (b"{}", "a.json: imgWidth: missing"),
-    (b"[]", "a.json: got"),
-    (
-      _polygons(objects=[{"label": "car", "polygon": [[1]]}]),
-      "a.json: objects.0.polygon.0: got",
-    ),
-    (b"[" * 100_000, "a.json: nested too deep"),
-    (
-      _polygons(objects=[_shape("cat")]),
-      "a.json: objects.0: label 'cat' is not",
-    ),
-    (b"", "a.json: the file is empty, expected JSON"),
-    (b"null", "a.json: got None"),
-    (bytes(range(256)), "a.json: byte 128 .0x80. is not UTF-8"),
-    *(
-      (_polygons(objects=[_shape(name)]), f"objects.0: label '{name}' is not C")
-      for name in ("", "Car")
-    ),
-    *(
-      (
-        _polygons(objects=[{**_shape(), field: value}]),
-        f"objects.0.{field}: got",
-      )
-      for field, value in (
-        *(("polygon", v) for v in (None, [], "x", {})),
-        *(("label", v) for v in (5, ["car"])),
-      )
-    ),
-    *(
-      (_polygons(**{field: value}), f"a.json: {field}: got {value!r}, expected")
-      for field, value in (
-        *(("imgWidth", v) for v in (0, -1, float("nan"), 150.5, "16")),
-        *(("objects", v) for v in ({}, "x")),
-      )
-    ),
-    (_polygons(objects=[_shape(x=float("inf"))]), "polygon.0.0: got inf"),
+    (_polygons(objects={}), "a.json: objects: got {}, expected"),
+    (_polygons(objects=[{"label": "car", "polygon": [[1]]}]), "polygon.0: got"),
+    (_polygons(objects=[{**_shape(), "polygon": []}]), "0.polygon: got"),
+    (_polygons(objects=[_shape("cat")]), "objects.0: label 'cat' is not C"),
     (_polygons(objects=[_shape(None)]), "a.json: objects.0.label: got None"),
-    (_polygons(objects=None), "a.json: objects: got None"),
-    (_polygons(objects=[None]), "a.json: objects.0: got None"),
-    (_polygons(imgWidth=None), "a.json: imgWidth: got None"),
+    (_polygons(imgWidth=0), "a.json: imgWidth: got 0, expected"),
     (_polygons(imgWidth=10**9), "a.json: imgWidth: got 1000000000"),
     (_polygons(imgWidth=60_000, imgHeight=60_000), "a.json: 3,600,000,000 pix"),
     (_polygons(objects=[_shape(x=float("nan"))]), "objects.0.polygon.0.0: got"),
     (_polygons(objects=[_shape(x=1e30)]), "objects.0.polygon: the point 1e.30"),
-    (_polygons(objects=[_shape(x="1")]), "objects.0.polygon.0.0: got '1'"),
     (_polygons(objects=[_shape()] * 1001), "objects.1000: more than 1000 obj"),
   )
   def test_refuses_polygons(self, data, message):

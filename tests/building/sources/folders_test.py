@@ -172,11 +172,6 @@ class ExtractedTest(in_folder.TestCase):
     (self.root / "a").mkdir()
     self.assertEqual(self._roots(), (self.root,))
 
-  def test_what_systems_leave_behind(self):
-    for name in (".DS_Store", "._a.JPEG", "Thumbs.db", "desktop.ini"):
-      self.assertTrue(folders.is_hidden(pathlib.PurePath("n01", name)))
-    self.assertFalse(folders.is_hidden(pathlib.PurePath(".cache", "a.JPEG")))
-
 
 class _NoManualDir:
   """TFDS's download manager where no manual dir is there."""
@@ -260,14 +255,6 @@ class SourcesTest(in_folder.TestCase):
       member = tarfile.TarInfo(name)
       member.size, member.type = len(data), kind
       tar.addfile(member, io.BytesIO(data))
-
-  def test_what_systems_leave_in_a_folder(self):
-    for name in ("n01443537_goldfish.JPEG", "._n01443537_goldfish.JPEG"):
-      (self.root / name).write_bytes(_jpeg())
-    for name in (".DS_Store", "Thumbs.db"):
-      (self.root / name).write_bytes(b"x")
-    (self.root / "n01443537_ünder water.PNG").write_bytes(_jpeg())
-    self.assertLen(self._labels(), 2)
 
   def test_devkit_in_its_archive(self):
     from scipy import io as scipy_io

@@ -31,19 +31,6 @@ class ClassListsTest(parameterized.TestCase):
     self.assertEqual(list(label_of), sorted(label_of))
     self.assertEqual((label_of[first], label_of[last]), (0, count - 1))
 
-  def test_labels_count_from_zero(self):
-    entries = [
-      class_lists.Entry("line 1", "b", 2),
-      class_lists.Entry("line 2", "a", 1),
-    ]
-    self.assertEqual(
-      class_lists.labels(entries, "x.txt", 2, first=1), {"a": 0, "b": 1}
-    )
-    with self.assertRaisesRegex(ValueError, "line 1: 'b' has number 2; the 2"):
-      class_lists.labels(entries, "x.txt", 2)
-    with self.assertRaisesRegex(ValueError, "x.txt: all 3 classes .* got 2"):
-      class_lists.labels(entries, "x.txt", 3)
-
 
 class Ucf101Test(action_layouts.Layout):
   """HMDB51 and UCF101 in their official layouts, made small; refusals."""
@@ -111,7 +98,6 @@ class Ucf101Test(action_layouts.Layout):
       "0 Archery",
       "line 1: 'Archery' has number 0; the",
     ),
-    ("too_large", "101 C", "102 C", "line 101: 'Class100' has number 102"),
     (
       "class_twice",
       "3 Class2",
@@ -131,14 +117,6 @@ class Ucf101Test(action_layouts.Layout):
     text = action_layouts.class_ind("Archery", "HandstandPushups")
     self._classes(text.replace(old, new, 1))
     with self.assertRaisesRegex(errors.UserError, message):
-      self._build()
-
-  def test_no_classes(self):
-    self._classes("\n")
-    with self.assertRaisesRegex(errors.UserError, "all 101 .* got 0"):
-      self._build()
-    (self.root / "ucfTrainTestlist/classInd.txt").write_bytes(b"1 Arch\xff\n")
-    with self.assertRaisesRegex(errors.UserError, "classInd.txt: .*not UTF-8"):
       self._build()
 
   def test_other_splits(self):
@@ -256,29 +234,6 @@ class VideoListsTest(in_folder.TestCase):
     self.assertEqual([s.file.data() for s in sources], [b"1", b"3"])
     self.assertEqual(sources[0].extra, {"a": 4})
 
-  def test_absent_videos(self):
-    entries = [self._entry("a.avi"), self._entry("b.avi")]
-    for partial in (False, True):
-      with self.assertRaisesRegex(
-        FileNotFoundError, "2 of 2 listed .* mine/a.avi|2 of 2.*\nHelp."
-      ):
-        video_lists.sources(entries, "Help.", partial=partial)
-    self._put("mine", "b.avi", b"1")
-    with self.assertRaisesRegex(FileNotFoundError, "1 of 2 .*mine/a.avi"):
-      video_lists.sources(entries, "Help.")
-    (one,) = video_lists.sources(entries, "Help.", partial=True)
-    self.assertEqual(one.example_id, "b.avi")
-
-  def test_listed_twice(self):
-    with self.assertRaisesRegex(ValueError, "list, line 1: 'a.avi' is listed"):
-      video_lists.sources([self._entry("a.avi")] * 2, "Help.")
-
-  @parameterized.parameters(
-    ("a.avi", True), ("", False), ("../a", False), ("x/a", False), ("..", False)
-  )
-  def test_plain_names(self, name, plain):
-    self.assertEqual(video_lists.plain(name), plain)
-
   def test_first_list(self):
     (self.root / "two.txt").write_text("x")
     names = ("one.txt", "two.txt")
@@ -318,12 +273,6 @@ class Kinetics400Test(action_layouts.Layout):
     with self.assertRaisesRegex(
       ValueError, "validate.csv: line 1: no column 'time_start'"
     ):
-      self._build()
-    self._put(
-      "kinetics400/validate.csv",
-      "label,youtube_id,time_start,time_end\na,b,1.5,3\n",
-    )
-    with self.assertRaisesRegex(ValueError, "line 2: whole seconds"):
       self._build()
 
   @parameterized.parameters(
@@ -376,10 +325,8 @@ class Ssv2Test(action_layouts.Layout):
       self._build()
 
   @parameterized.parameters(
-    ("[", "validation.json: line 1, column 2: not JSON"),
     ("{}", "validation.json: got {}, expected a valid list"),
     ('[{"id": 7, "template": "x"}]', "json: 0.id: got 7, expected a valid str"),
-    ('[{"id": "7"}]', "validation.json: 0.template: missing"),
     (
       '[{"id": "../7", "template": "Opening [something]"}]',
       "entry 0: id: a num",
@@ -529,15 +476,6 @@ class AnchorSetsTest(in_folder.TestCase):
     with self.assertRaisesRegex(FileNotFoundError, "v/08.jpg is missing betw"):
       anchor_sets.candidates(_path_at, self.root)
 
-  def test_missing_files_are_counted(self):
-    self._put(0)
-    paths = [self.root / _path_at(offset) for offset in range(6)]
-    anchor_sets.check_files(paths[:1], "Help.")
-    with self.assertRaisesRegex(
-      FileNotFoundError, "5 of 6 .*06.jpg.*08.jpg and 2 more.\nHelp."
-    ):
-      anchor_sets.check_files(paths, "Help.")
-
 
 class WnidsTest(in_folder.TestCase):
   """Pictures by wnid: folders, tars, which place counts, what is left aside."""
@@ -563,12 +501,6 @@ class WnidsTest(in_folder.TestCase):
     )
     for files in found.values():
       self.assertEqual(files[0].data(), data)
-
-  def test_a_tar_that_is_cut_off_is_refused(self):
-    data = tiny_files.tar({"n2_1.JPEG": bytes(2000)})
-    self._put("a/n2.tar", data[:1200])
-    with self.assertRaisesRegex(errors.UserError, "n2.tar"):
-      wnids.find(self.root, ("a",), ("n2",))
 
   def _put(self, place: str, data: bytes) -> None:
     path = self.root / place

@@ -83,10 +83,6 @@ class PublishedPicturesTest(in_folder.TestCase):
   @parameterized.parameters(
     ({"fog/3/n03/a.JPEG": _jpeg()}, "'n03' is not one of the 2 classes"),
     ({"fog/3/n01/a.JPEG": _jpeg(63)}, "64 px squares expected, got 63x63"),
-    (
-      {"fog/3/n01/a.JPEG": b"no"},
-      "fog/3/n01/a.JPEG cannot be read as an image",
-    ),
   )
   def test_refusals(self, members, message):
     self._tar("Tiny-ImageNet-C.tar", members)
@@ -139,11 +135,8 @@ class PublishedVideosTest(in_folder.TestCase):
 
   @parameterized.named_parameters(
     ("missing_frames", _movie(frames=30), "holds 30 frames of 64x64"),
-    ("extra_frames", _movie(frames=32), "holds 32 frames"),
     ("another_size", _movie(side=48), "of 48x48 px, expected 31 of 64x64"),
     ("no_video", b"nothing", "cannot be read as a video"),
-    ("cut_off", _movie()[:900], "a.mp4"),
-    ("empty", b"", "cannot be read as a video"),
   )
   def test_broken(self, data, message):
     self._put(data)
@@ -188,11 +181,6 @@ class PublishedVideosTest(in_folder.TestCase):
     self._put(_movie())
     self._put(b"no video", "._a")
     self.assertLen(self._find(), 1)
-
-  def test_broken_archive(self):
-    (self.root / "part.tar").write_bytes(b"x" * 2000)
-    with self.assertRaisesRegex(ValueError, "part.tar: not a whole tar"):
-      self._find()
 
 
 class PublishedImagenetPTest(absltest.TestCase):
@@ -248,15 +236,6 @@ class SlicesTest(parameterized.TestCase):
       manual_dir=self.manual,
     )
 
-  def test_an_npz_under_the_name_of_an_npy(self):
-    folder = self._write()
-    np.savez(self.manual / "other.npz", a=self.pixels)
-    (self.manual / "other.npz").rename(folder / "fog.npy")
-    with self.assertRaisesRegex(
-      errors.UserError, "fog.npy: not a whole NumPy array"
-    ):
-      self._build()
-
   @parameterized.parameters(
     ("cifar10_c", cifar.CIFAR10), ("cifar100_c", cifar.CIFAR100)
   )
@@ -279,8 +258,6 @@ class SlicesTest(parameterized.TestCase):
 
   @parameterized.parameters(
     (np.zeros((29, 32, 32, 3), np.uint8), r"\[30, 32, 32, 3\] expected, got"),
-    (np.zeros((30, 3, 32, 32), np.uint8), r"got uint8 \[30, 3, 32, 32\]"),
-    (np.zeros((30, 3072), np.uint8), r"got uint8 \[30, 3072\]"),
     (np.zeros((30, 32, 32, 3), np.float32), "got float32"),
     (np.array([{"a": 1}], object), "Python objects"),
   )
@@ -292,11 +269,8 @@ class SlicesTest(parameterized.TestCase):
 
   @parameterized.parameters(
     (np.zeros(29, np.uint8), r"integers \[30\] expected, got uint8 \[29\]"),
-    (np.zeros((30, 1), np.uint8), r"got uint8 \[30, 1\]"),
     (np.zeros(30), "got float64"),
-    (np.zeros(30, object), "labels.npy: Python objects"),
     (np.full(30, 10), "labels 0..9 expected, got 10..10"),
-    (np.full(30, -1), "labels 0..9 expected, got -1..-1"),
     (
       np.arange(30) // 20,
       "severity 4 are not those of severity 1, first at image 2",
@@ -308,31 +282,15 @@ class SlicesTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, message):
       self._build()
 
-  def test_files_that_are_cut_off_or_absent(self):
+  def test_files_that_are_absent(self):
     folder = self._write()
-    whole = (folder / "fog.npy").read_bytes()
-    for data in (whole[:-1], whole[:40], b""):
-      (folder / "fog.npy").write_bytes(data)
-      with self.assertRaisesRegex(errors.UserError, "fog.npy: (the|not)"):
-        self._build()
     (folder / "labels.npy").unlink()
-    (folder / "fog.npy").write_bytes(whole)
     with self.assertRaisesRegex(
       FileNotFoundError, "labels.npy.(.|\n)*CIFAR-10's"
     ):
       self._build()
     with self.assertRaisesRegex(FileNotFoundError, "snow.npy"):
       self._build(config="snow_1_published")
-
-  @parameterized.parameters(
-    ("fogg_4_published", "Unknown condition|Did you mean"),
-    ("labels_1", "Unknown corruption 'labels'"),
-    ("clean_published", "Unknown condition"),
-  )
-  def test_names_that_are_no_corruption(self, config, message):
-    self._write()
-    with self.assertRaisesRegex(errors.UserError, message):
-      self._build(config=config)
 
 
 class MemoryTest(absltest.TestCase):
@@ -459,11 +417,6 @@ class Cifar10PTest(action_layouts.Layout):
     np.save(folder / "tilt.npy", np.zeros((3, 30, 32, 32, 3), np.uint8))
     with self.assertRaisesRegex(ValueError, "31, 32, 32"):
       self._rows("tilt", codec="published")
-    np.save(
-      folder / "tilt.npy", np.array([{"a": 1}], object), allow_pickle=True
-    )
-    with self.assertRaisesRegex(ValueError, "tilt.npy: Python objects"):
-      self._rows("tilt", codec="published")
     binary = self.manual / "cifar-10-batches-bin" / "test_batch.bin"
     binary.write_bytes(self.batch[:-1])
     with self.assertRaisesRegex(ValueError, "test_batch.bin: .* truncated"):
@@ -482,9 +435,6 @@ class Cifar10PTest(action_layouts.Layout):
     archive = self.manual / "cifar-10-binary.tar.gz"
     names = ("readme", "cifar-10-batches-bin/test_batch.bin")
     data = tiny_files.tar(dict.fromkeys(names, self.batch), mode="w:gz")
-    archive.write_bytes(data[:-2000])
-    with self.assertRaisesRegex(ValueError, "binary.tar.gz: .*ownload"):
-      self._rows("clean")
     archive.write_bytes(data[:-6] + bytes(6))
     with self.assertRaisesRegex(ValueError, "not a whole tar archive"):
       self._rows("clean")

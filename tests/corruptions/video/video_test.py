@@ -194,18 +194,9 @@ class VideoTest(parameterized.TestCase):
         severities = plugins.picture(plugin.image).severities
         self.assertIn(plugin.edition, severities)
 
-  @parameterized.parameters(0, -25, float("nan"), float("inf"))
-  def test_no_frame_rate(self, fps):
-    with self.assertRaisesRegex(ValueError, "fps must be a positive number"):
-      corruptions.perturb_video(_small(), "mpeg1", 1, key=_key(), fps=fps)
-
   @parameterized.parameters(
     ({"name": "jpg"}, "Did you mean 'jpeg'"),
-    ({"name": "jumble"}, "Did you mean 'jumbling'"),
-    ({"severity": 0}, "Severity 0"),
-    ({"severity": 6}, "must be 1-5"),
     ({"edition": "papr"}, "Did you mean 'paper'"),
-    ({"video": np.zeros((2, 4, 4), np.uint8)}, "uint8"),
     ({"video": np.zeros((4, 4, 3), np.uint8)}, "uint8"),
     ({"video": np.zeros((2, 4, 4, 4), np.uint8)}, "uint8"),
     ({"video": np.zeros((2, 4, 4, 3))}, "uint8"),

@@ -1,6 +1,5 @@
 """Every format of checkpoints, and files that are refused unread."""
 
-import io
 import json
 import os
 import pathlib
@@ -8,7 +7,6 @@ import pickle
 import shutil
 import struct
 import sys
-import zipfile
 from unittest import mock
 
 import numpy as np
@@ -251,8 +249,6 @@ class DamageTest(checkpoints.Case):
     ("int8", "conv1/kernel is int8, expected float weights"),
     ("bool", "conv1/kernel is bool, expected float"),
     ("complex64", "conv1/kernel is complex64, expected real"),
-    ("U3", "conv1/kernel is <U3, expected real"),
-    ("datetime64[s]", "conv1/kernel is datetime64"),
   )
   def test_other_dtypes(self, dtype, words):
     self.arrays[self.first] = np.ones(self.arrays[self.first].shape, dtype)
@@ -286,21 +282,12 @@ class DamageTest(checkpoints.Case):
     self._refused(self.npz(self.arrays), "has 10 classes", num_classes=7)
 
   def test_npz(self):
-    data = io.BytesIO()
-    np.lib.format.write_array_header_1_0(
-      data, {"descr": "<f4", "fortran_order": False, "shape": (1 << 43,)}
-    )
-    path = self.folder / "weights.npz"
-    with zipfile.ZipFile(path, "w") as archive:
-      archive.writestr("conv1/kernel.npy", data.getvalue() + bytes(100))
-    self._refused(path, "not a whole NumPy archive")
     self._refused(self._file("text.npz", b"hello"), "not a whole NumPy archive")
 
   @parameterized.parameters(
     (b"", "ends inside its header"),
     (struct.pack("<Q", 1 << 62) + b"{}", "ends inside its header"),
     (struct.pack("<Q", 10) + b"{not json}", "its header: line 1, column 2"),
-    (struct.pack("<Q", 99999) + b"[" * 99999, "nested too deep"),
     (struct.pack("<Q", 9) + b'{"a":[1]}', "does not say where a lies"),
     (struct.pack("<Q", 3) + b"[1]", "no JSON object"),
     (
@@ -355,12 +342,6 @@ class DamageTest(checkpoints.Case):
     note = json.loads(file.read_text())
     file.write_text(json.dumps({**note, "shape": [1 << 43, 1, 1, 1]}))
     self._refused(path, "promise 35,.* bytes, e.g. conv1.kernel of shape")
-
-  def test_a_training_that_has_not_ended(self):
-    folder = epath.Path(self.create_tempdir().full_path)
-    (folder / "config.json").write_text('{"config.recipe.name": "standard"}')
-    with self.assertRaisesRegex(errors.UserError, "has not ended"):
-      models.convert.load("digits_cnn", folder)
 
   def test_a_training_whose_mean_is_gone(self):
     folder = epath.Path(self.create_tempdir().full_path)

@@ -113,7 +113,8 @@ class RunTest(in_folder.TestCase):
       r" config.seed: 3 there, 4 now",
     ):
       self._train(optimizer__learning_rate=0.25, seed=4)
-    self._train(keep__every=4)  # changes no weight
+    # Neither changes a weight.
+    self._train(keep__every=4, data__manual_dir="/elsewhere")
 
   def test_a_refused_config_takes_no_workdir(self):
     with self.assertRaisesRegex(errors.UserError, "config.schedule.warmup"):
