@@ -675,7 +675,8 @@ class LoopTest(in_folder.TestCase):
     kept.close()
     self.assertEqual([scores[5], scores[10]], [None, None])
     self.assertIsNotNone(scores[12])
-    *first, last = said
+    compiling, *first, last = said
+    self.assertRegex(compiling, "^Compiling the step .tiny .* by standard, 8 ")
     self.assertLen(first, 3)
     for line in first[1:]:
       self.assertRegex(line, r"^step \d+ of 12: .*loss .*, ETA \d+s$")
