@@ -303,7 +303,7 @@ class Workdir:
         checked when `columns` reads them.
     """
     notes = {folder: self._note(folder) for folder in self._folders()}
-    for folder, reason in damage.find_other_examples(notes):
+    for folder, reason in damage.find_deviating_examples(notes):
       raise damage.DamagedError(reason, folder)
     listed = [_cell_of(folder, note) for folder, note in notes.items()]
     labels = self.labels()
@@ -355,7 +355,7 @@ class Workdir:
     return {
       **dict(of_examples),
       **out,
-      **dict(damage.find_other_examples(notes)),
+      **dict(damage.find_deviating_examples(notes)),
     }
 
   def move_aside(self, path: epath.Path) -> epath.Path:

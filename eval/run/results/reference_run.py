@@ -147,5 +147,5 @@ def _config(
   data = {**run.settings(dataset).data.to_dict(), **config["data"]}
   mark = config_file.mark(config_file.plain(run.config))
   return ml_collections.ConfigDict(
-    {**config, "data": data, config_file.BESIDE: mark}
+    {**config, "data": data, config_file.REFERENCE_KEY: mark}
   )
