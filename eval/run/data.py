@@ -212,8 +212,8 @@ def without_absent_clean(plan: Plan, workdir: Workdir | None) -> Plan:
   published = not plan.fly and plan.task.setting.codec == datasets.PUBLISHED
   if not published or not clean.clean or not others:
     return plan
-  of_clean = dataclasses.replace(plan, conditions=[clean])
-  if not lacks(of_clean, workdir):
+  clean_plan = dataclasses.replace(plan, conditions=[clean])
+  if not lacks(clean_plan, workdir):
     return plan
   return dataclasses.replace(plan, conditions=others)
 
