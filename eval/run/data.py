@@ -120,7 +120,7 @@ def unprepared(
   listed = builder.unprepared(manual_dir)
   if listed is None:
     return None
-  return _share_of(plan, host, inputs.FromFiles, builder, listed=listed)
+  return _share_of(plan, host, inputs.FromFiles, builder, sources=listed)
 
 
 def _options(plan: Plan, workdir: Workdir | None, codec: str) -> dict[str, Any]:
