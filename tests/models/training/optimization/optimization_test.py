@@ -591,7 +591,7 @@ class CheckpointsTest(in_folder.TestCase, parameterized.TestCase):
     opened.close()
     record = json.dumps(_run(1).model_dump(exclude={"facts"}))
     (self.root / "checkpoints/1/run/metadata").write_text(record)
-    with self.assertRaisesRegex(errors.UserError, "does not say of which"):
+    with self.assertRaisesRegex(errors.UserError, "it has no facts"):
       self._last()
 
   def test_a_disk_that_refuses(self):
