@@ -123,7 +123,9 @@ class Batch:
       UserError: a result cannot be written.
     """
     jobs = map(self._job, files)
-    units = ((job, cell) for job in jobs for cell in job.cells or [None])
+    units: Iterator[tuple[_Job, _Cell | None]] = (
+      (job, cell) for job in jobs for cell in (job.cells or (None,))
+    )
     done = 0
     for job in cores.mapped(self._make, units, self.workers):
       if job is None:  # more of its results follow
