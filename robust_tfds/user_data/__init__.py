@@ -92,7 +92,7 @@ def builder_class(
 
 
 def class_names(classes: Any) -> tuple[str, ...]:
-  """Return names of classes from a file, a text with commas or several texts."""
+  """Return the class names: from a file, a comma-separated text, or a list."""
   if not classes:
     return ()
   if isinstance(classes, str) and paths.is_file(paths.parse(classes)):
