@@ -425,7 +425,7 @@ class BadInputTest(in_folder.TestCase):
 
   def test_keys_without_a_metric(self):
     with self.assertRaisesRegex(
-      errors.UserError, "better: belongs to a metric"
+      errors.UserError, "better: belongs to a custom metric"
     ):
       evaluate(_mean, "digits_c", better="lower")
 
