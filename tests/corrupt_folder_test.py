@@ -398,7 +398,9 @@ class CorruptFolderTest(parameterized.TestCase):
     self.assertEqual(self._run()[0], 2)
     sheet = self.target / "overview.png"
     before = np.asarray(Image.open(sheet))
-    code, text = self._command("--skip_errors", "--corruption=brightness,contrast")
+    code, text = self._command(
+      "--skip_errors", "--corruption=brightness,contrast"
+    )
     self.assertEqual(code, 0)
     self.assertRegex(
       text, r"3 pictures x 2 conditions: 2 files written to .*/out in \d+s\n"
