@@ -76,7 +76,7 @@ class CorruptFolderTest(parameterized.TestCase):
     self.target = bucket / "out"
     with fake_bucket.fault("write", "*/y.png", OSError("no quota")):
       with self.assertRaisesRegex(errors.UserError, "y.png: .* no quota"):
-        self._run(names=["fog"])
+        self._run(names=["brightness"])
     self.assertEmpty(self._run(names=["brightness"])[1])
     self.assertEqual(self._run(names=["brightness"]), (0, []))
     there = fake_bucket.keys(self.target)
