@@ -123,11 +123,11 @@ def _data(config: Config, recipe: base.Recipe) -> Iterator[str]:
   where += _not_here(place) if kind == "folder" else ""
   yield f"data: {where}, {counted}{held_out}"
   steps = steps_of(config, recipe)
-  of_steps = f"{steps:,} steps" if steps else "an unknown number of steps"
+  step_words = f"{steps:,} steps" if steps else "an unknown number of steps"
   if steps and not config.steps and held:
-    of_steps = f"about {of_steps}"  # ids say how many are held out
+    step_words = f"about {step_words}"  # ids say how many are held out
   epochs = f"{config.epochs} epochs, " * bool(config.epochs)
-  yield f"steps: {epochs}{of_steps} of {config.batch_size} examples"
+  yield f"steps: {epochs}{step_words} of {config.batch_size} examples"
 
 
 def _begins_with(config: Config) -> str:
@@ -160,8 +160,8 @@ def _examples(config: Config) -> int | None:
   """
   name, split = config.data.source, config.data.split
   if name in training.ROWS:
-    of_list = split == training.TRAIN
-    return training.ROWS[name].examples or None if of_list else None
+    is_list = split == training.TRAIN
+    return training.ROWS[name].examples or None if is_list else None
   if name not in datasets.names():
     return _published(name)[0] if split == "train" else None
   if split not in datasets.builder_class(name).splits():

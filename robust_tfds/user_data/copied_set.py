@@ -18,13 +18,13 @@ from robust_tfds import errors, strings
 from robust_tfds.building import own_set, source
 from robust_tfds.reading import archives
 
-# Features that may name an example: the first one with unique values does.
+# Features that may name an example. The first one with unique values is used.
 IDS = ("example_id", "id", "file_name", "filename", "image/filename")
 
 
 @dataclasses.dataclass(frozen=True)
 class _Stored(source.File):
-  """A picture of the copy; messages call it by its set and id."""
+  """A picture in the copy; messages name its set and id."""
 
   @property
   def where(self) -> str:
@@ -106,13 +106,13 @@ class CopiedSet(own_set.OwnSet):
 
 
 def ids_of(named: Sequence[Mapping[str, Any]], split: str) -> Sequence[str]:
-  """Return the ids of a split's examples: the first of `IDS` without repetitions.
+  """Return the ids of a split's examples: the first feature of `IDS` without repeats.
 
-  If there is none, the ids are positions.
+  If every feature repeats a value, the ids are positions.
 
   Args:
     named: for every example, the features that may name it.
-    split: without a slice.
+    split: name of the split, without a slice.
   """
   for feature in (f for f in IDS if named and f in named[0]):
     ids = [strings.text(each[feature]) for each in named]

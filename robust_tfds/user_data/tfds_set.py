@@ -1,6 +1,6 @@
-"""`tfds:NAME`: a set of labelled pictures by TFDS, or by a user's own builder.
+"""`tfds:NAME`: labelled pictures of a TFDS set, or of a user's own TFDS builder.
 
-  tfds:oxford_iiit_pet      a set that TFDS knows; `NAME/CONFIG` where it has configs
+  tfds:oxford_iiit_pet      a set that TFDS knows; `NAME/CONFIG` if it has configs
   tfds:cifar10:3.0.2        a version of it, as TFDS writes them
   tfds:my_module:Builder    a builder's class, in a module on Python's path
 
@@ -47,10 +47,10 @@ class TfdsSet(copied_set.CopiedSet):
       builder: a TFDS builder.
       options: see the class.
       where: the source's text.
-        labels: the feature of the classes, if known; it may be a sequence.
+      labels: the feature of the classes, if known; it may be a sequence.
 
     Raises:
-      UserError: examples do not hold a picture with one class.
+      UserError: the examples are not pictures with one class each.
     """
     self.builder, self.target = builder, options.target
     self.without_classes = options.without_classes
@@ -91,14 +91,14 @@ class TfdsSet(copied_set.CopiedSet):
 
   @functools.cached_property
   def _sizes(self) -> frozenset[tuple[int, int]]:
-    """The sizes of the pictures, without reading them if the features say the size."""
+    """The sizes of the pictures; they are read only if the features state no size."""
     height, width = self._shape
     if height is None or width is None:
       return super()._sizes
     return frozenset([(height, width)])
 
   def described(self) -> Sequence[str]:
-    """Describe the set: the builder's name and version, the split, further labels."""
+    """Return lines that identify the set: full name, split, and labels if several."""
     several = [f"{i}\t{known}" for i, known in sorted(self.labels.items())]
     return [f"{self.builder.info.full_name} {self.part}", *several]
 
@@ -111,7 +111,7 @@ class TfdsSet(copied_set.CopiedSet):
     """Let TFDS prepare the set unless it is prepared.
 
     Raises:
-      UserError: it cannot be prepared, or has no such split.
+      UserError: it cannot be prepared, or it does not have the split.
     """
     try:
       self.builder.download_and_prepare(
@@ -209,7 +209,7 @@ def split_names(part: str) -> list[str]:
 def builder_class(
   place: str | tfds.core.DatasetBuilder, options: own_set.Options
 ) -> type[base.Builder]:
-  """Return the builder of a TFDS set's pictures; `place` is its name or its builder."""
+  """Return the builder of a TFDS set, which is given by its name or TFDS builder."""
   if isinstance(place, tfds.folder_dataset.ImageFolder):
     split = _split(place, options.split)
     name = options.name or picture_folders.name_of(str(place.data_dir))

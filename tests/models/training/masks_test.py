@@ -56,7 +56,7 @@ class RecipeTest(absltest.TestCase):
       "key": jax.random.bits(jax.random.key(0), (8, 2), jnp.uint32),
     }
     recipe = standard.Standard(flip=True, crop_px=6)
-    shown, moved = recipe._with_masks(batch)
+    shown, moved = recipe._crop_masks(batch)
     counted = moved != 255
     np.testing.assert_array_equal(shown[..., 0][counted], moved[counted])
     self.assertGreater(len({m.tobytes() for m in np.asarray(moved)}), 4)
