@@ -94,7 +94,7 @@ class Outcome:
   Attributes:
     entry: the model.
     step: the data set and the method.
-    rows: of its table; none if the run was left out.
+    rows: of its table, of the model itself; none if the run was left out.
     plan: of the run; None if it could not be planned.
     reason: why the run was left out; empty if it was not.
   """
@@ -104,6 +104,11 @@ class Outcome:
   rows: Sequence[table.Row] = ()
   plan: plan_lib.Plan | None = None
   reason: str = ""
+
+  @property
+  def label(self) -> str:
+    """The label of the model in the run, where its source is beside it."""
+    return " ".join(filter(None, (self.entry.label, self.step.method)))
 
   @property
   def title(self) -> str:
@@ -274,7 +279,9 @@ class Suite:
     task = plan.task
     for sentence in verdict.sentences(task.facts, task.family, rows):
       say(sentence)
-    return Outcome(entry, step, rows, plan)
+    outcome = Outcome(entry, step, plan=plan)
+    own = [row for row in rows if row.model == outcome.label]
+    return dataclasses.replace(outcome, rows=own)
 
   def write(self, outcomes: Sequence[Outcome]) -> None:
     """Write the page and the CSV of what is finished."""
@@ -295,7 +302,7 @@ class Suite:
     """Write a CSV in the form of timm's results for every step of pictures."""
     for step in self.steps:
       rows = [
-        timm_results.row(o.plan, o.rows)
+        timm_results.row(o.plan, o.label, o.rows)
         for o in outcomes
         if o.step == step and o.plan and timm_results.fits(o.plan)
       ]
