@@ -85,7 +85,9 @@ class Config(settings.Group):
     masks: whether objects come with their masks, as a network that finds masks
       needs them.
     workers: number of processes that read; 0 for threads, one for each core
-      that the process may use.
+      that the process may use. None: processes, as many, where the decoded
+      examples are too many to be held in memory and there are more cores than
+      threads make use of.
   """
 
   source: settings.Name
@@ -101,7 +103,7 @@ class Config(settings.Group):
   canvas: _Canvas = ()
   boxes: settings.From0 = 0
   masks: settings.Flag = False
-  workers: settings.From0 = 0
+  workers: settings.From0 | None = None
 
   def check(self) -> None:
     """Refuse values that would let a run choose on data that it is judged on.
