@@ -1,6 +1,6 @@
-"""`tfds:NAME`: a set of labelled pictures by TFDS, or by a user's own builder.
+"""`tfds:NAME`: labelled pictures of a TFDS set, or of a user's own TFDS builder.
 
-  tfds:oxford_iiit_pet      a set that TFDS knows; `NAME/CONFIG` where it has configs
+  tfds:oxford_iiit_pet      a set that TFDS knows; `NAME/CONFIG` if it has configs
   tfds:cifar10:3.0.2        a version of it, as TFDS writes them
   tfds:my_module:Builder    a builder's class, in a module on Python's path
 
@@ -26,7 +26,7 @@ from robust_tfds.building import base, file_formats, own_set, source
 from robust_tfds.reading import archives, picture_folders
 from robust_tfds.user_data import folder, labelled
 
-# Features that may name an example: the first one with unique values does.
+# Features that may name an example. The first one with unique values is used.
 IDS = ("example_id", "id", "file_name", "filename", "image/filename")
 _SPLITS = ("test", "validation")  # the first existing one is the default
 _VERSION = re.compile(r":[\d.*]+$")
@@ -34,7 +34,7 @@ _VERSION = re.compile(r":[\d.*]+$")
 
 @dataclasses.dataclass(frozen=True)
 class _Stored(source.File):
-  """A picture of the copy; messages call it by its set and id."""
+  """A picture in the copy; messages name its set and id."""
 
   @property
   def where(self) -> str:
@@ -49,7 +49,7 @@ class TfdsSet(own_set.OwnSet):
     builder: a TFDS builder.
     part: the split, or a slice of it.
     image: name of the picture's feature.
-    label: name of its class's feature.
+    label: name of the feature with its class.
     unlabelled: whether pictures with the label -1 (no class) are read too.
   """
 
@@ -66,10 +66,10 @@ class TfdsSet(own_set.OwnSet):
       builder: a TFDS builder.
       options: see the class.
       where: the source's text.
-        labels: the feature of the classes, if known; it may be a sequence.
+      labels: the feature of the classes, if known; it may be a sequence.
 
     Raises:
-      UserError: examples do not hold a picture with one class.
+      UserError: the examples are not pictures with one class each.
     """
     self.builder, self.target = builder, options.target
     self.without_classes = options.without_classes
@@ -110,14 +110,14 @@ class TfdsSet(own_set.OwnSet):
 
   @functools.cached_property
   def _sizes(self) -> frozenset[tuple[int, int]]:
-    """The sizes of the pictures, without reading them if the features say the size."""
+    """The sizes of the pictures; they are read only if the features state no size."""
     height, width = self._shape
     if height is None or width is None:
       return super()._sizes
     return frozenset([(height, width)])
 
   def described(self) -> Sequence[str]:
-    """Describe the set: the builder's name and version, the split, further labels."""
+    """Return lines that identify the set: full name, split, and labels if several."""
     several = [f"{i}\t{known}" for i, known in sorted(self.labels.items())]
     return [f"{self.builder.info.full_name} {self.part}", *several]
 
@@ -173,7 +173,7 @@ class TfdsSet(own_set.OwnSet):
     """Let TFDS prepare the set unless it is prepared.
 
     Raises:
-      UserError: it cannot be prepared, or has no such split.
+      UserError: it cannot be prepared, or it does not have the split.
     """
     try:
       self.builder.download_and_prepare(
@@ -193,7 +193,7 @@ class TfdsSet(own_set.OwnSet):
     check_split(self.builder, self.part, self.where)
 
   def _examples(self) -> Iterator[dict[str, Any]]:
-    """Yield pictures as bytes, labels and features of `IDS`, in the set's order."""
+    """Yield the examples: picture as bytes, label, and the features of `IDS`."""
     features = dict(self.builder.info.features.items())
     names = [n for n in IDS if isinstance(features.get(n), tfds.features.Text)]
     others = filter(None, (self.label, self.target))
@@ -265,13 +265,13 @@ def split_names(part: str) -> list[str]:
 
 
 def ids_of(named: Sequence[Mapping[str, Any]], split: str) -> Sequence[str]:
-  """Return the ids of a split's examples: the first of `IDS` without repetitions.
+  """Return the ids of a split's examples: the first feature of `IDS` without repeats.
 
-  If there is none, the ids are positions.
+  If every feature repeats a value, the ids are positions.
 
   Args:
     named: for every example, the features that may name it.
-    split: without a slice.
+    split: name of the split, without a slice.
   """
   for feature in (f for f in IDS if named and f in named[0]):
     ids = [strings.text(each[feature]) for each in named]
@@ -283,7 +283,7 @@ def ids_of(named: Sequence[Mapping[str, Any]], split: str) -> Sequence[str]:
 def builder_class(
   place: str | tfds.core.DatasetBuilder, options: own_set.Options
 ) -> type[base.Builder]:
-  """Return the builder of a TFDS set's pictures; `place` is its name or its builder."""
+  """Return the builder of a TFDS set, which is given by its name or TFDS builder."""
   if isinstance(place, tfds.folder_dataset.ImageFolder):
     split = _split(place, options.split)
     name = options.name or picture_folders.name_of(str(place.data_dir))
