@@ -29,13 +29,11 @@ imagecorruptions into the cache. It corrupts nothing.
 The same command continues; no existing file but overview.png is overwritten. Compiled
 programs are kept for the next launch (`kept_programs.py`). A picture that cannot be
 read or corrupted is named and left out, and at the end the command fails; with
-`--skip_errors` it succeeds. Memory holds a few pictures at a time, whatever their
-number.
+`--skip_errors` it succeeds. All cores work, and memory holds one picture for each.
 """
 
 from __future__ import annotations
 
-import concurrent.futures
 import json
 import os
 import sys
@@ -80,7 +78,7 @@ def run(
   name: str = "",
   drop_alpha: bool = False,
   ignore_orientation: bool = False,
-  workers: int = 4,
+  workers: int | None = None,
   quiet: bool = False,
 ) -> tuple[int, list[str]]:
   """Corrupt a folder, or one picture.
@@ -98,7 +96,7 @@ def run(
     name: name of the set, as in `evaluate`; default with a manifest: the folder's.
     drop_alpha: whether to ignore transparency.
     ignore_orientation: whether to leave photographs as they are stored.
-    workers: number of threads that read and write.
+    workers: number of threads that read, corrupt and write; None: one for each core.
     quiet: whether to print no progress, notes and counts.
 
   Returns:
@@ -118,7 +116,7 @@ def run(
   if file_format not in folder_work.SUFFIXES:
     raise errors.unknown_error("format", file_format, folder_work.SUFFIXES)
   conditions.check_seed(seed)
-  if workers < 1:
+  if workers is not None and workers < 1:
     raise errors.UserError(f"workers: got {workers}, expected at least 1.")
   walk, out = _places(source, target)
   root = walk.root
@@ -159,10 +157,7 @@ def run(
     settings["name"] = dataset
   if (where := kept_programs.keep()) and not quiet:
     print(where)
-  with (
-    whole_files.writer(out) as writer,
-    concurrent.futures.ThreadPoolExecutor(workers) as pool,
-  ):
+  with whole_files.writer(out) as writer:
     _hold_settings(out / _RECORD, settings, writer)
     batch = folder_work.Batch(
       root=root,
@@ -173,7 +168,6 @@ def run(
       drop_alpha=drop_alpha,
       ignore_orientation=ignore_orientation,
       writer=writer,
-      pool=pool,
       workers=workers,
       keep_names=keep_names,
       dataset=dataset,
@@ -208,15 +202,12 @@ def _work(
     return f"{made:,} of {files:,} files of {_count(total, 'picture')} kept"
 
   start = time.perf_counter()
-  try:
-    with stopping.telling(so_far):
-      batch.choose_canvases(walk.files())
-      for done in batch.run(walk.files()):
-        if not quiet:
-          _report(done, total, time.perf_counter() - start)
-      return folder_overview.write(batch, walk.files())
-  finally:
-    batch.pool.shutdown(cancel_futures=True)
+  with stopping.telling(so_far):
+    batch.choose_canvases(walk.files())
+    for done in batch.run(walk.files()):
+      if not quiet:
+        _report(done, total, time.perf_counter() - start)
+    return folder_overview.write(batch, walk.files())
 
 
 def _labelled(classes: Sequence[str]) -> str:
@@ -397,7 +388,9 @@ def define_flags() -> None:
   flags.DEFINE_bool(
     "skip_errors", False, "Succeed even if pictures had to be left out."
   )
-  flags.DEFINE_integer("workers", 4, "Number of threads that read and write.")
+  flags.DEFINE_integer(
+    "workers", None, "Number of threads; default: one for each core."
+  )
   flags.DEFINE_string(
     "frost_dir", "", "Folder of the frost pictures; default: searched for."
   )
