@@ -11,7 +11,7 @@ shows all headlines, and suite.csv has all numbers. A set whose data are missing
 left out, with a message. The same command continues: finished cells stay.
 
 --models names a CSV without a header and with one model per line: NAME,CHECKPOINT or
-NAME,CHECKPOINT,LABEL.
+NAME,CHECKPOINT,LABEL. A line of another form is reported, and the others are run.
 """
 
 from __future__ import annotations

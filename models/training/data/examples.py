@@ -32,7 +32,7 @@ from robust_tfds.reading import mask_files
 from robust_tfds.reading import pictures as picture_files
 from robust_tfds.reading import videos as video_files
 from robust_tfds.storage import paths
-from robust_tfds.user_data import folder, tfds_set
+from robust_tfds.user_data import copied_set, folder, tfds_set
 
 HELD_BYTES = 128 << 20
 _MOST_FRAMES = 256 << 20  # bytes of a video that is decoded at once
@@ -231,7 +231,7 @@ class Records(Examples):
       held = [*file_formats.rows(builder, split, stored)]
       self._read, count = held.__getitem__, len(held)
     rows = [self._held_fields(self._read(number)) for number in range(count)]
-    ids = tfds_set.ids_of(rows, split.partition("[")[0])
+    ids = copied_set.ids_of(rows, split.partition("[")[0])
     self._numbers = sorted(range(count), key=ids.__getitem__)
     self.ids = [ids[i] for i in self._numbers]
     self.groups = [rows[i].get("group_id") or ids[i] for i in self._numbers]
@@ -281,7 +281,7 @@ class Records(Examples):
 
   def _held_fields(self, row: dict[str, Any]) -> dict[str, Any]:
     """Return what is held of an example: its ids, its group and its size."""
-    names = (*tfds_set.IDS, "group_id")
+    names = (*copied_set.IDS, "group_id")
     out: dict[str, Any] = {n: strings.text(row[n]) for n in names if n in row}
     if self.kind == OBJECTS:
       out["largest"] = (*row["size"], len(row["objects"]["id"]))
