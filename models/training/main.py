@@ -5,8 +5,8 @@
   robust-tfds run --config=quickstart:digits_c --workdir=/tmp/run \\
       --config.models.digits_cnn.checkpoint=/tmp/standard
 
-Run the same command again to continue a training that was stopped. `--plan`
-shows what the command would do, and touches nothing.
+The same command continues a stopped training. `--plan` shows what the command would
+do, and writes nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,7 +15,7 @@ from typing import Any
 import ml_collections
 from absl import flags
 
-from robust_tfds import command, errors, multihost
+from robust_tfds import command, errors, kept_programs, multihost
 from robust_tfds.storage import disk, paths
 
 
@@ -27,17 +27,17 @@ def define_flags() -> None:
   flags.DEFINE_string(
     "workdir",
     None,
-    "Folder of the training, on this machine or in a bucket: checkpoints, numbers"
-    " and, at the end, the weights.",
+    "Folder of the training, on this machine or in a bucket. It gets checkpoints,"
+    " numbers and, at the end, the weights.",
   )
   flags.DEFINE_bool(
     "plan",
     False,
-    "Show data, steps, memory and disclosure, and with --workdir whether a training"
-    " would begin or continue there; touch nothing.",
+    "Print data, steps, memory, disclosure and, with --workdir, whether a training"
+    " would begin or continue there; write nothing.",
   )
   flags.DEFINE_bool(
-    "list", False, "List the shipped configs, one a line, and exit."
+    "list", False, "List the shipped configs, one per line, and exit."
   )
   multihost.define_flags()
 
@@ -81,6 +81,8 @@ def main(argv: Sequence[str]) -> None:
   if not hosts.this_host().index:  # before data are prepared there
     workdir_lib.check(workdir, workdir_lib.facts(config))
     disk.make_folder(workdir)
+  if where := kept_programs.keep():
+    print(where)
   prepared = run.prepare(config, data_dir=str(workdir / "data"))
   run.train(prepared, workdir)
 
