@@ -28,7 +28,7 @@ from models.training.data.config import KEPT_PX
 from robust_tfds import cores, errors
 from robust_tfds.building import geometry
 from robust_tfds.reading import decoders
-from robust_tfds.storage import disk
+from robust_tfds.storage import disk, paths
 
 _VERSION = 1  # of the files
 _DIGITS = 16  # of the digest
@@ -46,8 +46,6 @@ _INDEX = np.dtype(
 
 class KeptPictures(examples.Examples):
   """Examples whose decoded pictures are kept in a folder."""
-
-  _LISTS = ("_index", "_files")  # other processes open them anew
 
   def __init__(
     self,
@@ -144,7 +142,7 @@ class KeptPictures(examples.Examples):
 
   @functools.cached_property
   def _index(self) -> np.ndarray:
-    return np.load(f"{self._path}.npy", mmap_mode="r+")
+    return np.memmap(f"{self._path}.index", _INDEX, "r+")
 
   @functools.cached_property
   def _file(self) -> IO[bytes]:
@@ -159,7 +157,7 @@ class KeptPictures(examples.Examples):
     return set()
 
   def _open_or_make(self, say: Callable[[str], None]) -> None:
-    index = pathlib.Path(f"{self._path}.npy")
+    index = self._path.with_name(f"{self._path.name}.index")
     if index.exists() and self._fits():
       there = int(self._index["whole"].sum())
       say(
@@ -174,7 +172,7 @@ class KeptPictures(examples.Examples):
     made = np.zeros(len(self.ids), _INDEX)
     sizes = np.array([*cores.mapped(self._kept_size, range(len(self.ids)))])
     made["height"], made["width"] = sizes.T
-    ends = np.cumsum(3 * sizes.astype(np.int64).prod(axis=1))
+    ends = _ends(made)
     made["start"][1:] = ends[:-1]
     self._make(index, made, int(ends[-1]), say)
 
@@ -207,21 +205,17 @@ class KeptPictures(examples.Examples):
       )
       with open(self._levels, "wb") as file:
         file.truncate(size)
-      part = index.with_name(f".{index.name}.{os.getpid()}.npy")
-      np.save(part, rows)
-      part.replace(index)
+      paths.write_bytes(index, rows.tobytes())
 
   def _fits(self) -> bool:
     """Return whether index and file are those of the examples, and whole."""
     try:
       rows, size = self._index, os.path.getsize(self._levels)
-      if rows.dtype != _INDEX or len(rows) != len(self.ids):
-        return False
-      last = rows[-1]
-      end = last["start"] + 3 * np.int64(last["height"]) * last["width"]
-      return bool(size == end)
     except (OSError, ValueError):
       return False
+    ends = _ends(rows)
+    starts_fit = np.array_equal(rows["start"][1:], ends[:-1])
+    return len(rows) == len(self.ids) and starts_fit and size == ends[-1]
 
   def _kept_size(self, number: int) -> tuple[int, int]:
     height, width = self._inner.size(number)
@@ -241,6 +235,11 @@ def shrunk(image: np.ndarray) -> np.ndarray:
   if min(image.shape[:2]) <= KEPT_PX:
     return image
   return geometry.apply(image, f"short{KEPT_PX}")
+
+
+def _ends(rows: np.ndarray) -> np.ndarray:
+  """Return where each picture ends in the file, int64 `[n]`."""
+  return np.cumsum(3 * np.int64(rows["height"]) * rows["width"])
 
 
 def _write(file: int, image: np.ndarray, start: int) -> None:

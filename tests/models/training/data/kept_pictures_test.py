@@ -59,7 +59,7 @@ class KeptPicturesTest(parameterized.TestCase):
     return [*batches]
 
   def _index(self) -> pathlib.Path:
-    (file,) = self.cache.glob("*.npy")
+    (file,) = self.cache.glob("*.index")
     return file
 
   def test_later_epochs_decode_nothing(self):
@@ -130,7 +130,7 @@ class KeptPicturesTest(parameterized.TestCase):
     self._epoch(self._open())
     shutil.copy(self.pets / "a/0.png", self.pets / "a/1.png")
     self._epoch(self._open())
-    self.assertLen([*self.cache.glob("*.npy")], 2)
+    self.assertLen([*self.cache.glob("*.index")], 2)
 
   def test_a_picture_that_changes_meanwhile(self):
     source = self._open()
