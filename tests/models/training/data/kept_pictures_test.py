@@ -64,7 +64,7 @@ class KeptPicturesTest(parameterized.TestCase):
 
   def test_later_epochs_decode_nothing(self):
     source = self._open(validation=0.3)
-    self.assertIn("cache: 8 pictures, 1.5 MB in ", self.said[-1])
+    self.assertIn("cache: 8 pictures, 1.4 MB in ", self.said[-1])
     first = self._epoch(source)
     held = self._epoch(source, split="validation")
     np.testing.assert_equal(
