@@ -22,7 +22,6 @@ from robust_tfds.conditions import Condition
 SMALL_PX, _SMALL_BATCH, _BATCH = 32, 200, 64
 _LEVEL = 5  # of streams, which have one
 TEST = "test"  # of `clean`: the clean twins of the test pictures
-_ALIKE = ("batch_size", "last_batch")  # of all entries: they share a pass
 _UNNAMED: Any = None
 _Setting = Annotated[
   streams.Setting,
