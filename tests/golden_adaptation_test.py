@@ -65,6 +65,7 @@ class _Block(nnx.Module):
       dtype=dtype,
       param_dtype=dtype,
       precision="highest",
+      kernel_init=nnx.initializers.zeros,
       rngs=nnx.Rngs(0),
     )
     self.conv.kernel = nnx.Param(jnp.asarray(kernel, dtype))
@@ -278,17 +279,19 @@ def _cases():
 
 
 def _quick(cases):
-  """Return the first case of each method; all of a folder that is named."""
+  """Return a case of two methods; all of a folder that is named."""
   if os.environ.get("ROBUST_TFDS_GOLDEN_ADAPTATION"):
     return cases
-  return list({case["method"]: case for case in reversed(cases)}.values())
+  return [
+    c for c in cases if c["name"] in ("bn_alpha_0.1", "tent_adam_continual")
+  ]
 
 
 class GoldenAdaptationTest(parameterized.TestCase):
   """The cases of the folder, in float64 and in float32."""
 
   @parameterized.parameters("float64", "float32")
-  def test_every_method(self, dtype):
+  def test_quick(self, dtype):
     self._check(_quick(_cases()), dtype)
 
   @parameterized.parameters("float64", "float32")
@@ -313,6 +316,9 @@ class GoldenAdaptationTest(parameterized.TestCase):
           least = case["float32_max_abs_logit"]
           for got, bound in zip(differences, bounds, strict=True):
             self.assertLess(got, 3 * max(bound, least))
+          # A ReLU's input may lie nearer to 0 than float32 tells (1e-7 at batch 6
+          # of cotta_adam_continual, whose weights move by 3e-5 on its other side).
+          self.assertLessEqual(affine, 3 * case["float32_max_abs_affine"])
 
 
 if __name__ == "__main__":
