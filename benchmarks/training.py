@@ -1,12 +1,15 @@
-"""Transforms of training compared with Pillow and with a training step, on one core.
+"""Transforms of training compared with Pillow and with a training step.
 
   python -m benchmarks.training                     # 224 px, batch 32
   python -m benchmarks.training --model=resnet18    # and a step of it
+  python -m benchmarks.training --model=resnet50 --dtype=bfloat16 --batch=256
 
 Prints ms a picture of `training.augmix` (a batch, warm) and of the same chain in
 Pillow and numpy as google-research/augmix writes it, with the same draws; their
 ratio; ms a picture of the other transforms; and what they add to a step of a
-network. Ours and Pillow's calls alternate, and the least CPU time of each counts.
+network. On a CPU all is on one core, and CPU time counts; on an accelerator ours is
+on the device, Pillow on a core beside it, and the clock counts. Ours and Pillow's
+calls alternate, and the least time of each counts.
 """
 
 from __future__ import annotations
@@ -40,16 +43,17 @@ def define_flags() -> None:
   flags.DEFINE_integer("rounds", 5, "Calls of each that are timed.")
   flags.DEFINE_float("severity", 3, "Of operations.")
   flags.DEFINE_string("model", "", "Network whose step is timed.")
+  flags.DEFINE_string("dtype", "float32", "That it computes in.")
 
 
 def main(argv: Sequence[str]) -> None:
   """Measure and print."""
   del argv
-  os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
+  where = _place()
   side, count = flags.FLAGS.size, flags.FLAGS.batch
   images, keys = _pictures(count, side), _keys(count)
   print(
-    f"{count} pictures of {side} px, severity {flags.FLAGS.severity:g}, one core"
+    f"{count} pictures of {side} px, severity {flags.FLAGS.severity:g}, {where}"
   )
   ours, pillow = _augmix_beside_pillow(images, keys)
   print(
@@ -64,6 +68,21 @@ def main(argv: Sequence[str]) -> None:
     print(f"a step of {flags.FLAGS.model}: {step:.1f} ms a picture")
     for name, cost in costs.items():
       print(f"{name:16s} {100 * cost / step:7.1f} % of it")
+
+
+def _place() -> str:
+  """Return what is measured on: one core from here on, or an accelerator."""
+  import jax
+
+  from robust_tfds import devices
+
+  usable = os.sched_getaffinity(0)
+  os.sched_setaffinity(0, {min(usable)})  # threads take it from who starts them
+  if jax.default_backend() == "cpu":
+    return "one core"
+  for thread in os.listdir("/proc/self/task"):
+    os.sched_setaffinity(int(thread), usable)
+  return devices.description()
 
 
 def _augmix_beside_pillow(
@@ -211,7 +230,7 @@ def _step(name: str, images: np.ndarray) -> float:
 
   from robust_tfds import models
 
-  model = models.get(name)
+  model = models.get(name, dtype=flags.FLAGS.dtype)
   variables = jax.jit(model.init)(jax.random.key(0))
 
   @jax.jit
@@ -233,13 +252,17 @@ def _step(name: str, images: np.ndarray) -> float:
 def _least(
   ours: Callable[[], None], theirs: Callable[[], None], count: int
 ) -> tuple[float, float]:
-  """Return the least CPU ms per picture of each; calls alternate."""
+  """Return the least ms per picture of each, see the header; calls alternate."""
+  import jax
+
+  on_cpu = jax.default_backend() == "cpu"
+  clock = time.process_time if on_cpu else time.perf_counter
   times = np.full((1 + flags.FLAGS.rounds, 2), np.inf)
   for turn in range(1 + flags.FLAGS.rounds):
     for place, call in enumerate((ours, theirs)):
-      start = time.process_time()
+      start = clock()
       call()
-      times[turn, place] = 1e3 * (time.process_time() - start) / count
+      times[turn, place] = 1e3 * (clock() - start) / count
   own, other = times[1:].min(axis=0)
   return float(own), float(other)
 

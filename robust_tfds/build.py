@@ -2,7 +2,7 @@
 
   robust-tfds build digits_c --config=gaussian_noise_3 --data_dir=/data
   robust-tfds build imagenet_c --config=all --manual_dir=/data/manual \\
-      --data_dir=/data --workers=8
+      --data_dir=/data
   robust-tfds build folder:/data/pets --config=fog_3 --data_dir=/data
 
 `--config` is `all` (every condition under the default codec) or names with commas
@@ -12,8 +12,9 @@ the sources; those that are there are not built again, so that the same command
 continues what was killed. `--shard=2/4` builds every fourth of the configs, from
 the second: for machines that work side by side.
 
-Equal inputs give equal bytes for any number of workers. With `--beam` examples are
-made in an Apache Beam pipeline (extra `beam`), for clusters: docs/SCALE.md.
+All cores work by default. Equal inputs give equal bytes for any number of workers.
+With `--beam` examples are made in an Apache Beam pipeline (extra `beam`), for
+clusters: docs/SCALE.md.
 """
 
 from collections.abc import Sequence
@@ -75,7 +76,9 @@ def define_flags() -> None:
     None,
     "Where sources lie; default: downloads/manual below data_dir.",
   )
-  flags.DEFINE_integer("workers", 1, "Processes to corrupt with.")
+  flags.DEFINE_integer(
+    "workers", None, "Processes; default: a thread for each core."
+  )
   flags.DEFINE_string(
     "file_format",
     None,

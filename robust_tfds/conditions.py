@@ -348,7 +348,7 @@ class Family:
     """Clean, then every known name at every level."""
     return [Condition(), *self._conditions_of.values()]
 
-  def of_list(self, name: str) -> Family:
+  def published_part(self, name: str) -> Family:
     """Return the family of the sets whose published names are one of `lists`.
 
     They are its common ones, in the list's order; there are no extra ones.
@@ -667,7 +667,7 @@ PICTURES = Family(
   ),
   lists={name: tuple(words.split()) for name, words in _C_BAR.items()},
 )
-C_BAR, C_BAR_CIFAR = map(PICTURES.of_list, _C_BAR)
+C_BAR, C_BAR_CIFAR = map(PICTURES.published_part, _C_BAR)
 
 SEQUENCES = Family(
   "sequences",

@@ -265,9 +265,9 @@ class Workdir:
         folder,
       )
     try:
-      of_examples = self._examples.columns(self.examples, note.examples)
-      of_model = predictions.outputs(folder, note)
-      columns = predictions.together(folder, of_examples, of_model)
+      example_columns = self._examples.columns(self.examples, note.examples)
+      model_columns = predictions.outputs(folder, note)
+      columns = predictions.together(folder, example_columns, model_columns)
       columns_lib.check_ranges(str(folder / predictions.FILE), columns)
       return columns
     except errors.UserError as e:
@@ -303,7 +303,7 @@ class Workdir:
         checked when `columns` reads them.
     """
     notes = {folder: self._note(folder) for folder in self._folders()}
-    for folder, reason in damage.find_other_examples(notes):
+    for folder, reason in damage.find_deviating_examples(notes):
       raise damage.DamagedError(reason, folder)
     listed = [_cell_of(folder, note) for folder, note in notes.items()]
     labels = self.labels()
@@ -351,11 +351,11 @@ class Workdir:
         out[folder] = e.reason
       except errors.UserError as e:
         out[folder] = str(e)
-    of_examples = damage.find_missing_examples(self.examples, notes, check)
+    missing_examples = damage.find_missing_examples(self.examples, notes, check)
     return {
-      **dict(of_examples),
+      **dict(missing_examples),
       **out,
-      **dict(damage.find_other_examples(notes)),
+      **dict(damage.find_deviating_examples(notes)),
     }
 
   def move_aside(self, path: epath.Path) -> epath.Path:
@@ -458,9 +458,9 @@ class ReadWorkdir(Workdir):
 
 def _settings(config: Mapping[str, Any]) -> ml_collections.ConfigDict:
   """Return the settings of the run in config.json."""
-  of_file = ("versions", "checksum")
+  file_keys = ("versions", "checksum")
   return ml_collections.ConfigDict(
-    {name: value for name, value in config.items() if name not in of_file}
+    {name: value for name, value in config.items() if name not in file_keys}
   )
 
 

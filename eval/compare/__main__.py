@@ -5,22 +5,23 @@
   robust-tfds compare RUN [RUN ...] --reference=RUN --out=DIR   # natural sets
 
 A RUN is a workdir of `run` or `score`, or a submission; shards of one run are
-separated by commas. Without --models equal labels are paired, or the only model
-of one run with the only model of the other. The command reads predictions, and
+separated by commas. Without --models, models with equal labels are paired, or the
+only model of each run. The command reads predictions, and
 needs no model and no data.
 
 For every cell it reports both values, their difference with its interval, and a
-test: McNemar's exact test for right and wrong; elsewhere exchanges of the
-models' results on whole groups, decided only if the interval excludes 0; for
-average precision only the interval. Holm's adjustment is over all cells. For
-every headline number (mCE, mFR, mPC, pm-k, gamma, ...) it reports difference
-and relative decrease with intervals, from the same draws of both. Runs over
-UCF101-DS are compared by category, with Figure 12's gamma_r of Schiappa et al.
-2023 (first: trained on clean, second: on perturbed data).
+test. Right and wrong answers have McNemar's exact test. Other numbers have a
+permutation test, which exchanges the models' results on whole groups and decides
+only if the interval excludes 0. Average precision has only the interval. Holm's
+adjustment is over all cells. For every headline number (mCE, mFR, mPC, pm-k,
+gamma, ...) it reports difference and relative decrease with intervals; both models
+share the bootstrap draws. Runs over UCF101-DS are compared by category, with
+Figure 12's gamma_r of Schiappa et al. 2023 (first: trained on clean data, second:
+on perturbed data).
 
 Runs with different tasks, examples, labels or facts of the data (codec, views,
-edition, version, ...) are refused. Seeds may differ, which the output says. The
-output is comparison.csv, comparison.md and a figure for each pair of models.
+edition, version, ...) are refused. Seeds may differ, and the output says so. It is
+comparison.csv, comparison.md and a figure for each pair of models.
 
 With --reference, runs over natural sets (docs/OWN_DATA.md) are compared with
 runs of the same models over ImageNet's validation pictures of the same classes:

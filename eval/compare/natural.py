@@ -1,12 +1,12 @@
-"""Models on natural sets compared with ImageNet's validation pictures of these
-classes.
+"""Models on natural sets, compared with ImageNet's validation pictures.
 
-The drop is the accuracy there minus that on the natural set. Its interval
+The pictures are those of the set's classes. The drop is the accuracy on them minus
+the accuracy on the natural set. Its interval
 combines the intervals of the two rates: Zou and Donner 2008 (Statistics in
 Medicine 27:1693), section 2. The rates are independent if the pictures differ.
 ReaL's pictures are ImageNet's, so its rates are correlated: Zou 2007
-(Psychological Methods 12:399); for paired rates first Newcombe 1998 (Statistics
-in Medicine 17:2635), with a corrected phi. Effective robustness is a model's
+(Psychological Methods 12:399), and for paired rates Newcombe 1998 (Statistics in
+Medicine 17:2635), with a corrected phi. Effective robustness is a model's
 distance above the line of all models of the runs (`boards/effective.py`).
 """
 
@@ -29,15 +29,17 @@ from eval.tables import csv_text, markdown, numbers
 from robust_tfds import conditions, errors, natural_sets
 from robust_tfds.storage import disk
 
-# Errors that are held against each other: of clean pictures, of corrupted ones.
+# Errors that are compared: on clean pictures, on corrupted ones.
 _CLEAN = "clean_error"
 _METRICS = (_CLEAN, "mean_corruption_error", "part_mean_corruption_error")
-_IMAGENET = "imagenet_c"  # its clean pictures are the reference of all answers
-_ALIKE = ("geometry", "codec", "edition", "px")  # facts that both sides share
-_OF_LINE = ("set", "model", "error")
+_IMAGENET = (
+  "imagenet_c"  # its clean pictures: reference of sets with all classes
+)
+_SHARED_FACTS = ("geometry", "codec", "edition", "px")  # equal on both sides
+_KEY_COLUMNS = ("set", "model", "error")
 _NUMBERS = ("accuracy", "reference", "drop", "effective_robustness")
 HEADER = (
-  *_OF_LINE,
+  *_KEY_COLUMNS,
   *(f"{n}{end}" for n in _NUMBERS for end in ("", "_lo", "_hi")),
   "note",
 )
@@ -48,14 +50,13 @@ class Line:
   """The numbers of one model on a natural set.
 
   Attributes:
-    of: the set, the model's label, and the error metric (accuracy is 1 -
-      error).
+    key: the set, the model's label, and the error metric (accuracy is 1 - error).
     mark: identity of the model.
     numbers: in the order of `_NUMBERS`; a note says why a value or interval is
       missing.
   """
 
-  of: tuple[str, str, str]
+  key: tuple[str, str, str]
   mark: str
   numbers: tuple[Number, ...]
 
@@ -94,11 +95,10 @@ def drop(reference: Number, natural: Number, correlation: float = 0) -> Number:
 def correlation(
   reference: Mapping[str, float], natural: Mapping[str, float]
 ) -> float:
-  """Return the correlation of the means of two samples that share examples; or
-  0.
+  """Return the correlation of the means of two samples; 0 if it is undefined.
 
   Args:
-    reference: example -> its share of right answers.
+    reference: example -> share of right answers; examples may be in both samples.
     natural: the same for the natural set.
   """
   shared = [name for name in reference if name in natural]
@@ -111,14 +111,12 @@ def correlation(
 
 
 def _right(model: Scored, metric: str) -> dict[str, float]:
-  """Return, for each picture, the share of conditions under which its class is
-  right.
-  """
+  """Return picture -> share of conditions under which the model is right."""
   side, common = model.side, conditions.PICTURES.names("common")
-  at = [
+  shown = [
     c for c in side.cells if (c.clean if metric == _CLEAN else c.name in common)
   ]
-  totals = [side.task.totals(side.columns(c))["error"] for c in at]
+  totals = [side.task.totals(side.columns(c))["error"] for c in shown]
   wrong = np.mean([of_cell.sums for of_cell in totals], axis=0)
   # The reference's ids have folders.
   names = [pathlib.PurePosixPath(i).name for i in totals[0].groups.ids.tolist()]
@@ -126,15 +124,15 @@ def _right(model: Scored, metric: str) -> dict[str, float]:
 
 
 def lines(runs: Sequence[Run], references: Sequence[Run]) -> list[Line]:
-  """Return every model of the runs on every natural set.
+  """Return a line for each model and each natural set of the runs.
 
   Args:
     runs: runs over natural sets.
     references: runs over `NAME/reference`, or ImageNet-C if all answers count.
 
   Raises:
-    UserError: a run over another set, a model without a reference, or with a
-      reference whose facts of the data differ.
+    UserError: a run is over another set, a model has no reference, or the
+      reference's facts of the data differ.
   """
   scored_references = scores.score_runs(references)
   out = [
@@ -144,8 +142,8 @@ def lines(runs: Sequence[Run], references: Sequence[Run]) -> list[Line]:
   ]
   points: dict[tuple, dict] = collections.defaultdict(dict)
   for line in out:
-    points[line.of[0], line.of[2]][line.mark] = line.point
-  return [_above(line, points[line.of[0], line.of[2]]) for line in out]
+    points[line.key[0], line.key[2]][line.mark] = line.point
+  return [_above(line, points[line.key[0], line.key[2]]) for line in out]
 
 
 def _row(model: Scored) -> natural_sets.Row:
@@ -159,7 +157,7 @@ def _row(model: Scored) -> natural_sets.Row:
 
 
 def _reference(model: Scored, references: Sequence[Scored]) -> Scored:
-  """Return the same model on the reference of a set."""
+  """Return the run of the same model over the set's reference pictures."""
   row = _row(model)
   held = [f"{row.name}_{natural_sets.REFERENCE}"]
   held += [_IMAGENET] * (row.classes == natural_sets.ALL)
@@ -175,14 +173,14 @@ def _reference(model: Scored, references: Sequence[Scored]) -> Scored:
 
 
 def _mark(model: Scored) -> str:
-  """Return the identity of a model; functions without a name have their label."""
+  """Return the identity of a model; a function without a name has its label."""
   facts = model.entry.model_facts
   identity = (facts.get("weights"), facts.get("name") or model.side.model)
   return json.dumps([*identity, facts.get("source")], sort_keys=True)
 
 
 def _check_facts(model: Scored, reference: Scored) -> None:
-  for fact in _ALIKE:
+  for fact in _SHARED_FACTS:
     ours, theirs = (side.entry.data.get(fact) for side in (model, reference))
     if ours != theirs:
       raise errors.UserError(
@@ -193,7 +191,7 @@ def _check_facts(model: Scored, reference: Scored) -> None:
 
 
 def _model_lines(model: Scored, reference: Scored) -> list[Line]:
-  """Return the errors that both have, over the same conditions."""
+  """Return a line for each error that both runs have over the same conditions."""
   out = []
   for metric in _METRICS:
     pair = [_accuracy(each.entry.number(metric)) for each in (model, reference)]
@@ -219,10 +217,10 @@ def _accuracy(error: Number | None) -> Number | None:
 
 
 def _above(line: Line, points: Mapping[str, tuple[float, float]]) -> Line:
-  """Return the line with effective robustness, if the models have a line."""
+  """Add the effective robustness, or a note why the models have no fitted line."""
   try:
     fitted = effective.fitted(
-      "classification", line.of[0], effective.RUNS, points
+      "classification", line.key[0], effective.RUNS, points
     )
     x, y = line.point
     value = float(y - fitted.line.predict(x))
@@ -233,14 +231,14 @@ def _above(line: Line, points: Mapping[str, tuple[float, float]]) -> Line:
 
 
 def write(lines: Sequence[Line], folder: epath.Path) -> str:
-  """Write natural.csv and natural.md; gives the Markdown."""
+  """Write natural.csv and natural.md; return the Markdown."""
   rows = [
-    [*line.of, *(v for n in line.numbers for v in (n.value, n.lo, n.hi))]
+    [*line.key, *(v for n in line.numbers for v in (n.value, n.lo, n.hi))]
     for line in lines
   ]
   shown = [
     [
-      *map(markdown.escape, line.of),
+      *map(markdown.escape, line.key),
       *(
         numbers.interval_text(
           numbers.percent, n.or_nan, n.lo, n.hi, numbers.WORDS
@@ -251,7 +249,7 @@ def write(lines: Sequence[Line], folder: epath.Path) -> str:
     for line in lines
   ]
   notes = dict.fromkeys(line.note for line in lines if line.note)
-  table = markdown.table((*_OF_LINE, *_NUMBERS), shown, "lllr")
+  table = markdown.table((*_KEY_COLUMNS, *_NUMBERS), shown, "lllr")
   text = "\n\n".join([table, *map(markdown.escape, notes)]) + "\n"
   whole = [[*row, line.note] for row, line in zip(rows, lines, strict=True)]
   with disk.writing(folder):

@@ -182,7 +182,7 @@ def _joined(
           group.append(folder)
           break
       else:
-        target = companions if config_file.BESIDE in config else groups
+        target = companions if config_file.REFERENCE_KEY in config else groups
         target.append((config, places, [folder]))
   return [*_join_companions(groups, companions)]
 
@@ -197,7 +197,9 @@ def _join_companions(
   left = list(companions)
   for config, _, group in groups:
     for companion in companions:
-      is_its = companion[0][config_file.BESIDE] == config_file.mark(config)
+      is_its = companion[0][config_file.REFERENCE_KEY] == config_file.mark(
+        config
+      )
       if is_its and not _labels(group) & _labels(companion[2]):
         group += companion[2]
         left.remove(companion)

@@ -120,8 +120,8 @@ def _gram(features: np.ndarray) -> np.ndarray:
 def _centred(gram: np.ndarray) -> np.ndarray:
   """Subtract means of rows and columns, without the diagonal."""
   n = len(gram)
-  of_rows = gram.sum(axis=0) / (n - 2)
-  out = gram - of_rows - of_rows[:, None] + of_rows.sum() / (n - 1)
+  row_means = gram.sum(axis=0) / (n - 2)
+  out = gram - row_means - row_means[:, None] + row_means.sum() / (n - 1)
   np.fill_diagonal(out, 0)
   return out
 

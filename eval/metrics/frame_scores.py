@@ -147,10 +147,10 @@ class Frames:
       return []
     if column == "fps":
       values = [int(v) for v in values]  # 29 is 29.97: the paper's Table 8
-    of_values = breakdowns.per_value(
+    value_numbers = breakdowns.per_value(
       self.correct, self.sets, values, without=without
     )
-    return _pairs(of_values, f"without_{column}" if without else column)
+    return _pairs(value_numbers, f"without_{column}" if without else column)
 
   def distances(self) -> list[tuple[str, MetricValue]]:
     """Return the CDF of l-infinity distances from the anchor (Appendix F)."""

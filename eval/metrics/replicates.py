@@ -197,8 +197,8 @@ class Replicates:
       return np.full_like(self.value, np.nan)[()]
     with np.errstate(invalid="ignore"):  # numbers may be infinite or nan
       away = self.jackknife - self.jackknife.mean(axis=-1, keepdims=True)
-      of_blocks = np.sqrt((blocks - 1) / blocks * (away**2).sum(axis=-1))
-      return np.hypot(of_blocks, self.bias / 2)[()]
+      block_error = np.sqrt((blocks - 1) / blocks * (away**2).sum(axis=-1))
+      return np.hypot(block_error, self.bias / 2)[()]
 
   @property
   def bias(self) -> Any:

@@ -213,8 +213,8 @@ def rcd(
   The sign is that of the reference's loss: it may gain, as under brightness.
   """
   lost, reference_lost = (
-    np.asarray((of_clean - miou).sum(0))
-    for of_clean, miou in ((clean, ours), (reference_clean, reference))
+    np.asarray((clean_miou - miou).sum(0))
+    for clean_miou, miou in ((clean, ours), (reference_clean, reference))
   )
   known = np.abs(reference_lost) > _ZERO
   out = np.full(np.broadcast(lost, reference_lost).shape, np.nan)

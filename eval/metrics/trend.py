@@ -120,16 +120,16 @@ def fit(
   residual = b - (slope * a + intercept)
   spread = float(np.sqrt(residual @ residual / (len(a) - 2)))
   width = _quantile(level, len(a)) * spread
-  of_slope = width / np.sqrt(squares)
-  of_intercept = width * np.sqrt(1 / len(a) + a.mean() ** 2 / squares)
+  slope_width = width / np.sqrt(squares)
+  intercept_width = width * np.sqrt(1 / len(a) + a.mean() ** 2 / squares)
   total = float(((b - b.mean()) ** 2).sum())
   return Trend(
     slope=slope,
-    slope_interval=(float(slope - of_slope), float(slope + of_slope)),
+    slope_interval=(float(slope - slope_width), float(slope + slope_width)),
     intercept=intercept,
     intercept_interval=(
-      float(intercept - of_intercept),
-      float(intercept + of_intercept),
+      float(intercept - intercept_width),
+      float(intercept + intercept_width),
     ),
     r_squared=1 - float(residual @ residual) / total if total else 1.0,
     n=len(a),

@@ -193,9 +193,9 @@ def _model_of(network_rows: list[PrintedRow]) -> str:
   `networks`.
   """
   for row in network_rows:
-    of_paper = printed_rows.facts(row.paper).get("networks", {})
-    if row.network in of_paper and row.training in ("", "standard"):
-      return str(of_paper[row.network]["name"])
+    paper_networks = printed_rows.facts(row.paper).get("networks", {})
+    if row.network in paper_networks and row.training in ("", "standard"):
+      return str(paper_networks[row.network]["name"])
   return next((row.model for row in network_rows if row.model), "")
 
 
@@ -219,8 +219,8 @@ def printed(model: str, dataset: str) -> dict[str, Any]:
   doubtful = doubt_lib.sentences(
     row for row in network.numbers.values() if row.marked
   )
-  of_rows = (row.note for row in network.numbers.values() if not row.doubt)
-  notes = "; ".join(dict.fromkeys(filter(None, of_rows)))
+  row_notes = (row.note for row in network.numbers.values() if not row.doubt)
+  notes = "; ".join(dict.fromkeys(filter(None, row_notes)))
   source_words = ". ".join(filter(None, (network.source, notes, doubtful)))
   return {**numbers, "source": source_words}
 

@@ -185,29 +185,29 @@ def lines(paper: str, file: str) -> Iterator[dict[str, str]]:
 
 
 def _table_rows(paper: str, table: str) -> Iterator[PrintedRow]:
-  of_table = facts(paper)["tables"][table]
-  words = f"{facts(paper)['paper']}, {of_table['where']}"
-  if of_table.get("source"):
-    words += f" ({of_table['source']})"
+  table_facts = facts(paper)["tables"][table]
+  words = f"{facts(paper)['paper']}, {table_facts['where']}"
+  if table_facts.get("source"):
+    words += f" ({table_facts['source']})"
   for position, line in enumerate(lines(paper, table), 1):
     texts = {key: line.pop(key, "") for key in _TEXTS}
     own = texts.pop("dataset")
     condition = texts.pop("condition")
-    of_line: dict[str, Any] = {
+    row_facts: dict[str, Any] = {
       "paper": paper,
       "table": table,
       "line": position,
-      "where": of_table["where"],
+      "where": table_facts["where"],
       "source": words,
-      "listed": bool(of_table.get("networks")),
+      "listed": bool(table_facts.get("networks")),
       **texts,
     }
     for head, cell in line.items():
       if cell:
         number = _number(head, cell)
         number["name"] = number["name"] or condition
-        sets = (own,) if own else _datasets(of_table, number["metric"])
-        yield PrintedRow(datasets=sets, **of_line, **number)
+        sets = (own,) if own else _datasets(table_facts, number["metric"])
+        yield PrintedRow(datasets=sets, **row_facts, **number)
 
 
 def _datasets(of_table: Mapping[str, Any], metric: str) -> tuple[str, ...]:

@@ -119,8 +119,8 @@ class Source:
     self.share = -(-self.total // host.count)
 
   @property
-  def _in_any_order(self) -> bool:
-    """Whether examples are read by their places."""
+  def _is_random_access(self) -> bool:
+    """Whether examples can be read in any order, by their places."""
     return file_formats.is_array_record(self.builder)
 
   def _num_examples(self, builder: Any) -> Mapping[str, int]:
@@ -132,7 +132,7 @@ class Source:
     return Source(self.builder, split, batch_size=batch_size)
 
   def content(self, hashed: Callable[[str], str]) -> str:
-    """Return a sha256 of what the split's examples are read from.
+    """Return a sha256 of the files that the split's examples are read from.
 
     Args:
       hashed: path -> sha256 of a file.
@@ -145,12 +145,12 @@ class Source:
     """Return the same examples in the order of a stream.
 
     Raises:
-      UserError: TFRecord files, which have no order but their own.
+      UserError: the set is in TFRecord files, which are read in one order only.
     """
-    if not self._in_any_order:
+    if not self._is_random_access:
       raise errors.UserError(
-        f"{self.builder.data_dir}: adapting models are shown shuffled pictures, and"
-        " TFRecord files are read in their order. Name another data_dir with"
+        f"{self.builder.data_dir}: adapting models are shown shuffled pictures, but"
+        " TFRecord files are read in one order only. Name another data_dir with"
         " file_format='array_record', in which the set is prepared anew."
       )
     out = copy.copy(self)
@@ -178,7 +178,7 @@ class Source:
 
   @property
   def pictures(self) -> tuple[str, ...]:
-    """The features that take long to decode: pixels, and masks of classes."""
+    """The features that take long to decode: pixels and class masks."""
     return (self.pixels, *["mask"] * ("mask" in self.builder.info.features))
 
   def batches(self, start: int = 0) -> Iterator[Batch]:
@@ -199,9 +199,9 @@ class Source:
 
   @property
   def decoders(self) -> str | None:
-    """The decoders of the pixels, when the set was made and here, in words.
+    """The decoders of the pixels, when the set was made and now, in words.
 
-    It is '' if nothing was decoded, and None if the set has no record of it.
+    It is '' if nothing was decoded, and None if the set did not record it.
     """
     made, here = self.builder.made_with(), self.builder.read_with()
     if made is None:
@@ -244,9 +244,7 @@ class Source:
     return self._read(0, self.total, skipped)
 
   def find(self, example_ids: Collection[str]) -> dict[str, np.ndarray]:
-    """Return the pixels of the ids that the set has, by id; no others are
-    decoded.
-    """
+    """Return id -> pixels for the ids that the set has; decode no others."""
     missing, places = set(example_ids), {}
     for place, example in enumerate(self.metadata(self.pictures)):
       name = strings.text(example["example_id"])
@@ -261,9 +259,7 @@ class Source:
     }
 
   def _bounds(self) -> tuple[int, int]:
-    """Return this host's share of the split; the first shares may have one
-    more.
-    """
+    """Return (first, end) of this host's share; the first shares may have one more."""
     each, more = divmod(self.total, self.host.count)
     index = self.host.index
     first = index * each + min(index, more)
@@ -278,13 +274,13 @@ class Source:
     places: Sequence[int] = range(begin, end)
     if self._places is not None:
       places = self._places[begin:end].tolist()
-    return self._of_places(places, skipped)
+    return self._read_places(places, skipped)
 
-  def _of_places(
+  def _read_places(
     self, places: Sequence[int], skipped: Sequence[str]
   ) -> Iterator[dict[str, Any]]:
     """Yield examples by their places in the split."""
-    if self._in_any_order:
+    if self._is_random_access:
       return self._array_record_examples(places, skipped)
     return self._tf_data_examples(places, skipped)
 
@@ -366,58 +362,58 @@ class Source:
 class FromFiles(Source):
   """This host's share of a set of pictures that is not prepared.
 
-  Its sources (`pictures.Builder.unprepared`) are read as they are asked for, by
-  a thread for each core, and nothing is written.
+  Its sources (`pictures.Builder.unprepared`) are read on demand, by a thread for
+  each core, and nothing is written.
   """
 
   def __init__(
     self,
     builder: Any,
     split: str,
-    listed: Mapping[str, Sequence[Any]],
+    sources: Mapping[str, Sequence[Any]],
     **options: Any,
   ):
     """Open the set.
 
     Args:
       builder: builder of a clean set of pictures.
-      split: as of `Source`.
-      listed: the sources of each split, in the set's order.
-      **options: of `Source`.
+      split: see `Source`.
+      sources: split -> its sources, in the set's order.
+      **options: see `Source`.
 
     Raises:
       UserError: as `Source`.
     """
-    self._by_split = listed
-    of_split = [listed.get(part, ()) for part in split.split("+")]
-    self._listed = list(itertools.chain.from_iterable(of_split))
+    self._by_split = sources
+    parts = [sources.get(part, ()) for part in split.split("+")]
+    self._sources = list(itertools.chain.from_iterable(parts))
     super().__init__(builder, split, **options)
 
   @property
-  def _in_any_order(self) -> bool:
+  def _is_random_access(self) -> bool:
     return True
 
   def _num_examples(self, builder: Any) -> Mapping[str, int]:
-    return {split: len(listed) for split, listed in self._by_split.items()}
+    return {split: len(sources) for split, sources in self._by_split.items()}
 
   def part(self, split: str, batch_size: int) -> Source:
     """Return all examples of a split of the same set, on one host."""
-    listed = self._by_split
-    return FromFiles(self.builder, split, listed, batch_size=batch_size)
+    sources = self._by_split
+    return FromFiles(self.builder, split, sources, batch_size=batch_size)
 
   def content(self, hashed: Callable[[str], str]) -> str:
     """Return a sha256 of ids, labels and sizes of all files, and bytes of some."""
     del hashed
-    return source_notes.digest(self._listed)
+    return source_notes.digest(self._sources)
 
-  def _of_places(
+  def _read_places(
     self, places: Sequence[int], skipped: Sequence[str]
   ) -> Iterator[dict[str, Any]]:
     pixels = self.pixels not in skipped
     read = functools.partial(self.builder.read, pixels=pixels)
-    listed = (self._listed[place] for place in places)
+    sources = (self._sources[place] for place in places)
     try:
-      yield from cores.mapped(read, listed, None if pixels else 1)
+      yield from cores.mapped(read, sources, None if pixels else 1)
     except errors.UserError:
       if self.builder.OWN:
         self.builder.OWN.check_decoded()  # names all that cannot be read

@@ -205,10 +205,10 @@ def canvas_corruptor(where: Mesh, edition: str) -> Transform:
   return transform
 
 
-def with_bgr(transform: Transform, where: Mesh) -> Transform:
-  """Return a transform that takes the pictures' channels as BGR.
+def as_bgr(transform: Transform, where: Mesh) -> Transform:
+  """Return a transform that corrupts pictures with their channels as BGR.
 
-  So did those who corrupted what OpenCV had read.
+  OpenCV reads pictures so, and the authors corrupted them in that order.
   """
 
   def swapped(

@@ -100,8 +100,8 @@ class Stream:
       places = shuffled(ids, self.seed)
     if self.delta is None:
       return places
-    of_stream = np.asarray(labels)[places]
-    return places[_correlated(of_stream, self.seed, self.delta)]
+    stream_labels = np.asarray(labels)[places]
+    return places[_correlated(stream_labels, self.seed, self.delta)]
 
   def domains(self, run: Sequence[Condition]) -> list[Condition]:
     """Return the corrupted conditions of a run in the order of the stream.

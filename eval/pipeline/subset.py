@@ -42,10 +42,10 @@ class Subset:
         example.
     """
     at = {name: place for place, name in enumerate(example_ids)}
-    of_stem = collections.defaultdict(list)
+    places_by_stem = collections.defaultdict(list)
     for name, place in at.items():
-      of_stem[stem(name)].append(place)
-    each = [self._place(i, at, of_stem, example_ids) for i in self.ids]
+      places_by_stem[stem(name)].append(place)
+    each = [self._place(i, at, places_by_stem, example_ids) for i in self.ids]
     absent = [i for i, place in zip(self.ids, each) if place is None]
     if absent:
       example = example_ids[0] if example_ids else "nothing"

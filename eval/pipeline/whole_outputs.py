@@ -1,10 +1,9 @@
 """Answers of any structure, kept on the host: for custom metrics.
 
 A model's answer to a batch is an array, or dicts and tuples of arrays, each with
-an axis of the batch first. It is held flat: the path of each array (`"points"`,
-then `0`) is written as JSON into its name, from which `nested` makes the
-structure again. Models of JAX are compiled for each shape of pictures, on one
-device of the host.
+the batch as its first axis. It is stored flat: the name of each array is its path
+(`"points"`, then `0`) as JSON, from which `nested` restores the structure. JAX
+models are compiled for each shape of pictures, on one device of the host.
 """
 
 import concurrent.futures
@@ -25,22 +24,22 @@ from robust_tfds import devices, errors, reading
 from robust_tfds.conditions import Condition
 
 _START = "output:"  # prefix of the names of flat arrays
-_KINDS = "biufU"  # NumPy's kinds of truth values, numbers and texts
+_KINDS = "biufU"  # NumPy's kinds of booleans, numbers and texts
 # Name -> the array of each example of a batch.
 Rows = Mapping[str, list[np.ndarray]]
 
 
 def flat(name: str, answer: Any, rows: int) -> dict[str, Any]:
-  """Return the arrays of an answer by the names of their paths.
+  """Return path -> array of an answer.
 
   Args:
     name: name of the model, for errors.
     answer: an array `[rows, ...]`, or dicts, tuples and lists of them.
-    rows: how many inputs the model was shown.
+    rows: number of inputs that the model was shown.
 
   Raises:
-    UserError: another structure, an array without the axis of the batch, or of
-      something else than numbers and texts.
+    UserError: the answer has another structure, or an array has no batch axis or
+      holds anything else than numbers and texts.
   """
   out: dict[str, Any] = {}
 
@@ -62,7 +61,7 @@ def flat(name: str, answer: Any, rows: int) -> dict[str, Any]:
 
 
 def nested(arrays: Mapping[str, Any]) -> Any:
-  """Return the structure of flat arrays: dicts and tuples.
+  """Restore the structure of flat arrays: dicts and tuples.
 
   >>> nested({'output:["a", 0]': 1, 'output:["a", 1]': 2, 'output:["b"]': 3})
   {'a': (1, 2), 'b': 3}
@@ -74,11 +73,11 @@ def nested(arrays: Mapping[str, Any]) -> Any:
     for key in ["", *path[:-1]] if path else []:
       place = place.setdefault(key, {})
     place[path[-1] if path else ""] = array
-  return _with_tuples(tree[""])
+  return _restored_tuples(tree[""])
 
 
-def of_columns(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-  """Return the kept answers among a cell's columns."""
+def kept_answers(columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+  """Return the columns of a cell that are kept answers."""
   return {k: v for k, v in columns.items() if k.startswith(_START)}
 
 
@@ -89,15 +88,15 @@ def apply(model: Any, variables: Any, batch: Any) -> dict[str, Any]:
 
 @dataclasses.dataclass(eq=False)
 class _Placed:
-  """A batch on the devices, and its clean pictures by the models' spec."""
+  """A batch on the devices, and spec -> its clean pictures."""
 
   inner: Any
   clean: dict[Any, Any] = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Beside:
-  """The batch, its sizes if shown whole, and its clean pictures if needed."""
+class _Companions:
+  """What goes with images: their batch, its sizes and clean pictures if needed."""
 
   placed: _Placed
   sizes: Any
@@ -108,7 +107,7 @@ class Show:
   """The show of a task, with the clean pictures beside the corrupted ones."""
 
   def __init__(self, inner: show_lib.Show, with_clean: bool):
-    """Create it from the task's show."""
+    """Wrap the task's show."""
     self._inner, self._with_clean = inner, with_clean
     self.several = inner.several
 
@@ -123,20 +122,20 @@ class Show:
 
   def see(
     self, placed: _Placed, condition: Condition, spec: Any
-  ) -> tuple[Any, _Beside]:
-    """Return images, and what goes with them, see `show.Show`."""
+  ) -> tuple[Any, _Companions]:
+    """Return images and their companions, see `show.Show`."""
     if self._with_clean and spec not in placed.clean:
       clean, _ = self._inner.see(placed.inner, Condition(), spec)
       placed.clean[spec] = clean
     images, sizes = self._inner.see(placed.inner, condition, spec)
-    return images, _Beside(placed, sizes, placed.clean.get(spec))
+    return images, _Companions(placed, sizes, placed.clean.get(spec))
 
 
 class Outputs:
   """The answers of a model call in progress, like `packing.Outputs`."""
 
   def __init__(self, future: concurrent.futures.Future[dict[str, Any]]):
-    """Create them; `future` holds `outputs` and `clean`, `Rows` or None."""
+    """Wrap the future of `outputs` and `clean`, each `Rows` or None."""
     self.fetch = self.block_until_ready = future.result
 
 
@@ -147,7 +146,7 @@ class Predictor:
   """
 
   def __init__(self, label: str, model: Any, variables: Any):
-    """Create it without calling the model."""
+    """Create the predictor without calling the model."""
     call: Any = functools.partial(apply, model)
     if not model.on_host:
       call = jax.jit(call)
@@ -171,7 +170,7 @@ class Predictor:
 
     Args:
       images: uint8 `[B, H, W, 3]`, or clips `[B, 1, T, H, W, 3]`.
-      sizes: what `Show` gave with them.
+      sizes: the companions that `Show.see` returned.
       count: number of rows that are examples.
     """
     if isinstance(images, jax.ShapeDtypeStruct):
@@ -187,12 +186,13 @@ class Predictor:
       future.cancel()
 
   def _call(
-    self, images: jax.Array, beside: _Beside, count: int | None
+    self, images: jax.Array, companions: _Companions, count: int | None
   ) -> dict[str, Any]:
     """Answer a batch; this runs in the thread."""
-    placed, outputs = beside.placed, self._rows(images, beside.sizes, count)
-    if beside.clean is not None and placed not in self._clean:
-      self._clean[placed] = self._rows(beside.clean, beside.sizes, count)
+    placed, sizes = companions.placed, companions.sizes
+    outputs = self._rows(images, sizes, count)
+    if companions.clean is not None and placed not in self._clean:
+      self._clean[placed] = self._rows(companions.clean, sizes, count)
     return {"outputs": outputs, "clean": self._clean.get(placed)}
 
   def _rows(self, images: jax.Array, sizes: Any, count: int | None) -> Rows:
@@ -206,19 +206,20 @@ class Predictor:
       places = np.flatnonzero((every == (high, wide)).all(axis=1))
       for name, values in self._named(pixels[places, :high, :wide]).items():
         rows.setdefault(name, {}).update(zip(places.tolist(), values))
-    return {k: [of[i] for i in range(len(every))] for k, of in rows.items()}
+    order = range(len(every))
+    return {k: [values[i] for i in order] for k, values in rows.items()}
 
   def _named(self, pixels: np.ndarray) -> dict[str, np.ndarray]:
-    """Return the flat answer; refuse another structure than the first one."""
+    """Return the flat answer; refuse a structure that differs from the first one."""
     answer = {k: _read_only(v) for k, v in self._answer(pixels).items()}
     axes = {name: array.ndim for name, array in answer.items()}
     self._first = self._first or axes
     if axes != self._first:
       was, now = (
         ", ".join(
-          f"{k.removeprefix(_START)} of {v} axes" for k, v in of.items()
+          f"{k.removeprefix(_START)} of {v} axes" for k, v in each.items()
         )
-        for of in (self._first, axes)
+        for each in (self._first, axes)
       )
       raise errors.UserError(
         f"{self._label} answered with {now}, and before with {was} (path in the"
@@ -228,13 +229,13 @@ class Predictor:
 
 
 def _is_array(value: tuple[Any, ...] | list[Any]) -> bool:
-  """Return whether a list is one of numbers or texts, not of arrays."""
+  """Return whether a list holds numbers or texts rather than arrays."""
   plain = (int, float, str, np.generic)
   return isinstance(value, list) and all(isinstance(x, plain) for x in value)
 
 
 def _checked(where: str, value: Any, rows: int) -> Any:
-  """Return a value as an array, of JAX's or NumPy's."""
+  """Return a value as a JAX or NumPy array."""
   if not isinstance(value, jax.Array):
     try:
       value = np.asarray(value)
@@ -252,17 +253,17 @@ def _checked(where: str, value: Any, rows: int) -> Any:
 
 
 def _read_only(value: Any) -> np.ndarray:
-  """Return an array that no metric can change for the next one."""
+  """Return a read-only view, so that no metric can change another one's input."""
   array = np.asarray(value).view()
   array.flags.writeable = False
   return array
 
 
-def _with_tuples(tree: Any) -> Any:
-  """Return a tree in which dicts of numbers are tuples."""
+def _restored_tuples(tree: Any) -> Any:
+  """Return a tree with tuples in place of dicts whose keys are numbers."""
   if not isinstance(tree, dict):
     return tree
-  made = {key: _with_tuples(value) for key, value in tree.items()}
+  made = {key: _restored_tuples(value) for key, value in tree.items()}
   if all(isinstance(key, int) for key in made):
     return tuple(made[key] for key in sorted(made))
   return made

@@ -262,10 +262,10 @@ def config(
   )
 
 
-def in_paper_order(
+def sort_by_paper(
   by_condition: Mapping[conditions.Condition, epath.Path],
 ) -> dict[conditions.Condition, epath.Path]:
-  """Return what belongs to conditions of pictures in their order, clean first."""
+  """Sort conditions of pictures into the paper's order, clean first."""
   order = conditions.PICTURES.known_conditions
   return dict(sorted(by_condition.items(), key=lambda i: order.index(i[0])))
 

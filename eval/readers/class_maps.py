@@ -140,7 +140,7 @@ def _conditions(
     raise errors.UserError(
       f"{folder / _CLEAN}: missing. Retention is relative to the clean mIoU."
     )
-  return base.in_paper_order(out)
+  return base.sort_by_paper(out)
 
 
 def _maps(folder: epath.Path) -> dict[str, str]:

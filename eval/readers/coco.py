@@ -140,7 +140,7 @@ def files(folder: epath.Path) -> dict[conditions.Condition, epath.Path]:
     raise errors.UserError(
       f"{folder / 'clean.json'}: missing. rPC is relative to the clean performance."
     )
-  return base.in_paper_order(by_condition)
+  return base.sort_by_paper(by_condition)
 
 
 def columns(file: epath.Path, truth: Mapping[str, Any]) -> base.Columns:

@@ -82,7 +82,7 @@ class CsvReader(base.Reader):
     options.check(self.options, self.kind)
     dataset = options.dataset or base.UNNAMED
     example_checks.check_kind(dataset, tasks.get("classification").set_kind)
-    of_cells: dict[Cell, dict[str, np.ndarray]] = {}
+    columns_by_cell: dict[Cell, dict[str, np.ndarray]] = {}
     labels = {}
     stated: dict[str, list[str]] = {}
     notes = [f"scored from {', '.join(p.name for p in paths)}"]
@@ -96,10 +96,10 @@ class CsvReader(base.Reader):
       )
       file = _numbered(file, classes)
       by_cell, left_out = _rows_by_cell(file)
-      of_file = cells(file, by_cell, dataset, options.seed or 0)
-      if of_cells:
-        _check_same_examples(paths[0], of_cells, path, of_file)
-      of_cells |= of_file
+      file_columns = cells(file, by_cell, dataset, options.seed or 0)
+      if columns_by_cell:
+        _check_same_examples(paths[0], columns_by_cell, path, file_columns)
+      columns_by_cell |= file_columns
       for name in _FACTS:
         if name in file.columns:
           stated[name] = [*stated.get(name, ()), *file.texts(name).values]
@@ -109,11 +109,11 @@ class CsvReader(base.Reader):
     baseline = options.baseline
     if baseline is None:
       baseline = baselines.default(dataset)
-    listed = list(of_cells)
+    listed = list(columns_by_cell)
     return base.Run(
       config=base.config("classification", listed, baseline=baseline),
       cells=listed,
-      columns=of_cells.__getitem__,
+      columns=columns_by_cell.__getitem__,
       class_names=classes.names,
       notes=notes,
       stated=stated,
@@ -325,14 +325,14 @@ def cells(
   place = np.argsort(np.argsort(np.array(ids.values, np.str_)))
   out: dict[Cell, dict[str, np.ndarray]] = {}
   for (model, condition), rows in by_cell.items():
-    of_cell = _cell_columns(file, rows[np.argsort(place[ids.codes[rows]])])
+    columns = _cell_columns(file, rows[np.argsort(place[ids.codes[rows]])])
     mark = provenance.fingerprint(
       {
-        name: of_cell[name].tolist()
+        name: columns[name].tolist()
         for name in ("example_id", "frame", "label", "top5")
       }
     )
-    out[Cell(model, dataset, condition, seed, mark)] = of_cell
+    out[Cell(model, dataset, condition, seed, mark)] = columns
   return out
 
 

@@ -56,7 +56,7 @@ class FramesReader(base.Reader):
         " that folder."
       )
     frames = reviewed(dataset, options.metadata)
-    of_cells: dict[Cell, dict[str, np.ndarray]] = {}
+    columns_by_cell: dict[Cell, dict[str, np.ndarray]] = {}
     labels = {}
     notes = [f"scored from {', '.join(p.name for p in paths)}"]
     for path in paths:
@@ -65,14 +65,14 @@ class FramesReader(base.Reader):
       base.check_labels(labels)
       classes = class_names.Classes.from_labels(dataset, options.classes)
       top1 = classes.column(file, "top1")
-      of_cells |= cells(file, frames, top1, dataset, options.seed or 0)
+      columns_by_cell |= cells(file, frames, top1, dataset, options.seed or 0)
       notes += csv_reader.unread(file)
       notes += _left_out(file, frames)
-    listed = list(of_cells)
+    listed = list(columns_by_cell)
     return base.Run(
       config=base.config("frames", listed),
       cells=listed,
-      columns=of_cells.__getitem__,
+      columns=columns_by_cell.__getitem__,
       class_names=[c["name"] for c in _metadata(dataset).classes()],
       notes=notes,
     )
@@ -117,12 +117,12 @@ def cells(
     rows = np.flatnonzero(column.codes == column.values.index(model))
     predicted = file.texts("example_id").array(rows)
     try:
-      of_model = natural_labels.aligned(ids, predicted, top1[rows])
+      model_top1 = natural_labels.aligned(ids, predicted, top1[rows])
     except errors.UserError as e:
       where = f"{file.path}: {model}" if len(column.values) > 1 else file.path
       raise errors.UserError(f"{where}: {e}") from e
-    columns = _cell_columns(frames, of_model)
-    mark = provenance.fingerprint({"ids": ids, "top1": of_model.tolist()})
+    columns = _cell_columns(frames, model_top1)
+    mark = provenance.fingerprint({"ids": ids, "top1": model_top1.tolist()})
     out[Cell(model, dataset, conditions.Condition(), seed, mark)] = columns
   return out
 

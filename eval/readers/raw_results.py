@@ -65,7 +65,7 @@ class RawResultsReader(base.Reader):
   ) -> base.Run:
     """Return the cells of all files; see `read` and `numbers` for refusals."""
     options.check(self.options, self.kind)
-    of_cells: dict[Cell, dict[str, np.ndarray]] = {}
+    columns_by_cell: dict[Cell, dict[str, np.ndarray]] = {}
     labels: dict[str, dict] = collections.defaultdict(dict)
     for path in paths:
       data = read(path)
@@ -75,13 +75,13 @@ class RawResultsReader(base.Reader):
       labels[data["dataset"]][path] = [data["model"]]
       base.check_labels(labels[data["dataset"]])
       with errors.prefixed(path):
-        of_cells |= cells(data, options.seed or 0)
-    datasets = list(dict.fromkeys(c.dataset for c in of_cells))
-    listed = sorted(of_cells, key=lambda c: datasets.index(c.dataset))
+        columns_by_cell |= cells(data, options.seed or 0)
+    datasets = list(dict.fromkeys(c.dataset for c in columns_by_cell))
+    listed = sorted(columns_by_cell, key=lambda c: datasets.index(c.dataset))
     return base.Run(
       config=base.config("detection", listed),
       cells=listed,
-      columns=of_cells.__getitem__,
+      columns=columns_by_cell.__getitem__,
       notes=[f"scored from {len(paths)} files of raw results"],
     )
 
@@ -113,13 +113,13 @@ def cells(
 ) -> dict[Cell, dict[str, np.ndarray]]:
   """Return a file's cells with their numbers, clean first, then in paper order."""
   mark = provenance.fingerprint({"results": data["results"]})
-  of_conditions = numbers(data)
+  numbers_by_condition = numbers(data)
   order = conditions.PICTURES.conditions()
   return {
     Cell(
       data["model"], data["dataset"], condition, seed, mark
-    ): stored_numbers.columns(of_conditions[condition])
-    for condition in sorted(of_conditions, key=order.index)
+    ): stored_numbers.columns(numbers_by_condition[condition])
+    for condition in sorted(numbers_by_condition, key=order.index)
   }
 
 

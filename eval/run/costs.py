@@ -1,4 +1,4 @@
-"""The cost of a run: its bytes and, for `--plan=measure`, times of one batch each."""
+"""The cost of a run: bytes, and for `--plan=measure` also times of single batches."""
 
 import contextlib
 import dataclasses
@@ -28,10 +28,10 @@ _READ_BATCHES = 2
 # Bytes of a row in a cell; of a detection's box, score and class; and of a mask's
 # run lengths (docs/evidence/COSTS.md).
 _ROW_BYTES, _BOX_BYTES, _MASK_BYTES = 33, 24, 290
-_AREA_BYTES = 12  # a class: three whole numbers of 4 bytes
+_AREA_BYTES = 12  # per class: three int32 counts of pixels
 
-Chosen = Sequence[tuple[str, Condition]]  # (label, condition) of cells
-_Timed = tuple[float, float]  # seconds an example, seconds to compile
+CellKeys = Sequence[tuple[str, Condition]]  # (label, condition) of cells
+_Timed = tuple[float, float]  # seconds per example, seconds to compile
 
 
 @dataclasses.dataclass(frozen=True)
@@ -41,16 +41,17 @@ class Costs:
   Attributes:
     examples: number of examples of a cell; None: unknown until the data set is
       prepared.
-    pixel_bytes: decoded pixels; None: unknown until then.
+    pixel_bytes: decoded pixels; None: unknown until the data set is prepared.
     cell_bytes: (label, condition) -> predictions on disk.
     batch_bytes: condition -> pixels of a batch that models see.
-    base_bytes: peak memory of this process so far, programs and weights included.
+    base_bytes: peak memory of this process so far, with programs and weights.
     decode_s: reading and decoding; None: not measured, or unknown until the data
       set is prepared.
-    corrupt_s: (label, name) -> corruption of one level; the label is empty if all
-      models see the same. Names without a time are unknown.
-    model_s: label -> one image (of video: one clip).
-    compile_s: (label, name) -> its program; of models the name is `NETWORK`.
+    corrupt_s: (label, name) -> corruption at one level; the label is empty if all
+      models see the same pixels. Names without a time were not measured.
+    model_s: label -> one image, or one clip of a video.
+    compile_s: (label, name) -> compiling the program; the name `NETWORK` is the
+      model's own.
   """
 
   examples: int | None
@@ -69,12 +70,12 @@ class Costs:
 
 
 def count(
-  plan: plan_lib.Plan, workdir: Workdir | None, chosen: Chosen
+  plan: plan_lib.Plan, workdir: Workdir | None, chosen: CellKeys
 ) -> Costs:
-  """Return the bytes alone, which are known without compiling anything.
+  """Return the costs without times, which needs no compiling.
 
   Args:
-    workdir: the run's workdir, whose data folder is looked into.
+    workdir: the run's workdir; the data set may be prepared there.
     chosen: the cells.
   """
   conditions = list(dict.fromkeys(c for _, c in chosen))
@@ -98,11 +99,11 @@ def count(
 
 
 def measure(
-  plan: plan_lib.Plan, workdir: Workdir | None, chosen: Chosen
+  plan: plan_lib.Plan, workdir: Workdir | None, chosen: CellKeys
 ) -> Costs:
-  """Compile what the cells need and time one batch of each; write nothing.
+  """Compile the programs of the cells and time one batch of each; write nothing.
 
-  Examples come from the prepared set; random pixels if it is not prepared.
+  The examples are read from the data set, or are random pixels if it is missing.
 
   Args:
     workdir: see `count`.
@@ -228,7 +229,7 @@ def _random_rows(plan: plan_lib.Plan, model: Any) -> list[np.ndarray]:
 
 
 class _ShownBatch:
-  """A batch as models see it."""
+  """A batch on the devices, ready to be corrupted and shown to models."""
 
   def __init__(
     self, plan: plan_lib.Plan, batch: inputs.Batch, networks: Mapping[str, Any]
@@ -243,13 +244,13 @@ class _ShownBatch:
   def corrupted(
     self, conditions: Sequence[Condition]
   ) -> dict[tuple[str, str], _Timed]:
-    """Return the times of one level of every name."""
+    """Return (label, name) -> times of every corruption, each at one level."""
     labels = self._specs if self._plan.task.per_model else {"": None}
     out = {}
     for condition in {c.name: c for c in conditions}.values():
       for label, spec in labels.items():
-        see = functools.partial(self._see, condition, spec)
-        out[label, condition.name] = _seconds(see, self._examples)
+        corrupt = functools.partial(self._see, condition, spec)
+        out[label, condition.name] = _seconds(corrupt, self._examples)
     return out
 
   def rows(self, model: Any) -> list[jax.Array]:

@@ -120,7 +120,7 @@ def unprepared(
   listed = builder.unprepared(manual_dir)
   if listed is None:
     return None
-  return _share_of(plan, host, inputs.FromFiles, builder, listed=listed)
+  return _share_of(plan, host, inputs.FromFiles, builder, sources=listed)
 
 
 def _options(plan: Plan, workdir: Workdir | None, codec: str) -> dict[str, Any]:
@@ -212,8 +212,8 @@ def without_absent_clean(plan: Plan, workdir: Workdir | None) -> Plan:
   published = not plan.fly and plan.task.setting.codec == datasets.PUBLISHED
   if not published or not clean.clean or not others:
     return plan
-  of_clean = dataclasses.replace(plan, conditions=[clean])
-  if not lacks(of_clean, workdir):
+  clean_plan = dataclasses.replace(plan, conditions=[clean])
+  if not lacks(clean_plan, workdir):
     return plan
   return dataclasses.replace(plan, conditions=others)
 

@@ -18,13 +18,12 @@ import ml_collections
 import configs
 from eval import tasks
 from eval.run import own_metrics
-from robust_tfds import datasets, errors, natural_sets, reading, user_data
+from robust_tfds import datasets, errors, natural_sets, user_data
 from robust_tfds.building import base
-from robust_tfds.storage import paths
 
 _OWN = "own_data:model"  # the config of every set that is not a benchmark
-# Keys of `data` that are options of a source. The run's config does not keep them.
-OF_SOURCES = ("set_name", "images", "labels", "classes", "ignore")
+# Keys of `data` that are options of a source. They are not stored in config.json.
+SOURCE_KEYS = ("set_name", "images", "labels", "classes", "ignore")
 # Keys of `data` that choose conditions -> the values that choose all of them.
 ALL: Mapping[str, Any] = {
   "corruptions": "all",
@@ -35,21 +34,20 @@ ALL: Mapping[str, Any] = {
 # Keys of `data` in own_data.py that not every task reads: the conditions, and the
 # clips and groups of videos.
 _TASK_KEYS = (*ALL, "views", "sampling", "groups")
-_SWITCHES = (
-  "drop_alpha",
-  "skip_errors",
-)  # kept in the config only if they are on
+_SWITCHES = ("drop_alpha", "skip_errors")  # in the config only if they are on
 # Kinds that are corrupted whole, before a model resizes them.
 _UNCROPPED = ("objects", "masks", "videos")
-# Kinds with examples of several pictures or large ones: a batch counts each as eight.
-_LARGE_KINDS, _PICTURES = ("sequences", "videos", "objects", "masks"), 8
+# Kinds whose examples are large or hold several pictures. In the size of a batch one
+# example counts as eight pictures.
+_LARGE_KINDS, _PICTURES_EACH = ("sequences", "videos", "objects", "masks"), 8
 
 
 def config_values(dataset: Any) -> dict[str, Any]:
   """Return the values of the config that runs a data set.
 
   Raises:
-    UserError: neither a benchmark, with the nearest name, nor a source.
+    UserError: it is neither a benchmark nor a source; the message names the nearest
+      benchmark.
   """
   if user_data.is_source(dataset):
     values = _file_values(_OWN)
@@ -68,7 +66,7 @@ def config_values(dataset: Any) -> dict[str, Any]:
 
 
 def add_conditions(values: dict[str, Any]) -> dict[str, Any]:
-  """Return the values of a run with all conditions where it names none."""
+  """Return the values of a run; it has all conditions if it names none."""
   task, data = values.get("task", "classification"), values.get("data")
   if task not in tasks.names() or not isinstance(data, Mapping):
     return values  # the schema refuses them
@@ -77,7 +75,7 @@ def add_conditions(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _benchmark(dataset: Any) -> type[base.Builder]:
-  """Return the builder of a benchmark of this or another package."""
+  """Return the builder of a benchmark, from this package or another one."""
   if not isinstance(dataset, str):
     raise errors.UserError(
       f"Got a {type(dataset).__name__} as data, expected the name of a benchmark,"
@@ -92,10 +90,10 @@ def _benchmark(dataset: Any) -> type[base.Builder]:
     )
   builder = datasets.builder_class(dataset)
   if not builder.CODECS and builder.KIND != "pictures":
-    over_it = [n for n in datasets.names() if n.startswith(f"{dataset}_")]
+    benchmarks = [n for n in datasets.names() if n.startswith(f"{dataset}_")]
     raise errors.UserError(
       f"{dataset} holds clean {builder.KIND} alone. Name a benchmark, e.g."
-      f" {', '.join(over_it)}, with conditions='none' for its clean data."
+      f" {', '.join(benchmarks)}, with conditions='none' for its clean data."
     )
   return builder
 
@@ -111,13 +109,15 @@ def _file_values(text: str) -> dict[str, Any]:
 def builder_class(
   data: Mapping[str, Any], own: Mapping[str, Any] | None = None
 ) -> type[base.Builder]:
-  """Return the builder of a config's data. It lists the files of a user's data.
+  """Return the builder of a config's data; for own data, this lists the files.
 
   Args:
     own: the values of a run with a custom metric, which needs no classes; None:
       no custom metric.
   """
-  if not user_data.is_source(data["name"]):  # or made before
+  if not user_data.is_source(
+    data["name"]
+  ):  # a benchmark, or a set of a past run
     return datasets.builder_class(data["name"])
   return datasets.builder_class(
     data["name"],
@@ -134,33 +134,24 @@ def builder_class(
       skip_errors=bool(data.get("skip_errors")),
       without_classes=bool(own),
       target=own_metrics.tfds_feature(own),
-      classes=_names(data.get("classes")),
+      classes=user_data.class_names(data.get("classes")),
       ignore=data.get("ignore"),
     ),
   )
 
 
-def _names(classes: Any) -> tuple[str, ...]:
-  """Return names of classes from a file, a text with commas or several texts."""
-  if isinstance(classes, str) and paths.is_file(paths.parse(classes)):
-    classes = reading.line_list(paths.parse(classes))
-  elif isinstance(classes, str):
-    classes = classes.split(",")
-  return tuple(str(name).strip() for name in classes or ())
-
-
 def resolved(
   values: Mapping[str, Any],
 ) -> tuple[dict[str, Any], type[base.Builder] | None]:
-  """Fill in what follows from a data set of the user's.
+  """Fill in the values that follow from the user's own data set.
 
   Args:
     values: a run's values; the name of a user's set is the source's text, or the
       builder's class.
 
   Returns:
-    The values by the set's name, and its builder. Of a benchmark the values as
-    they are, and None.
+    The values, with the set's name in place of its source, and its builder. For a
+    benchmark: the values unchanged, and None.
 
   Raises:
     UserError: see `datasets.builder_class`.
@@ -171,9 +162,9 @@ def resolved(
   name = data.get("name")
   if isinstance(name, str) and _needs_config(name, values):
     data, name = {**data, "name": datasets.builder_class(name)}, ""
-  before = isinstance(name, str) and data.get("own")  # a continued run
+  continued = isinstance(name, str) and data.get("own")
   if (
-    before
+    continued
     or not user_data.is_source(name)
     and not isinstance(data.get("name"), type)
   ):
@@ -212,7 +203,7 @@ def resolved(
 def _needs_config(name: str, values: Mapping[str, Any]) -> bool:
   """Return whether the config of a registered set follows from its builder.
 
-  So it is if no config names the set and no run of it has written one.
+  It does if no file in `configs/` runs the set and no earlier run has written one.
   """
   return (
     datasets.is_registered(name)
@@ -249,12 +240,12 @@ def _check_runnable(builder: type[base.Builder]) -> None:
 
 
 def task_of(builder: type[base.Builder]) -> str:
-  """Return the name of the task of a data set's kind of data."""
+  """Return the name of the task that measures a data set of this kind."""
   return next(run_by(builder.KIND))
 
 
 def run_by(kind: str) -> Iterator[str]:
-  """Yield the tasks that run sets of a kind without a custom metric."""
+  """Yield the names of the tasks for a kind of data, custom metrics aside."""
   for name in tasks.names():
     task = tasks.get(name)
     if task.set_kind == kind and not task.whole_outputs:
@@ -263,7 +254,7 @@ def run_by(kind: str) -> Iterator[str]:
 
 def batch_size(kind: str, pictures: int = 64) -> int:
   """Return the batch size of a kind of data, given the size for pictures."""
-  return -(-pictures // _PICTURES) if kind in _LARGE_KINDS else pictures
+  return -(-pictures // _PICTURES_EACH) if kind in _LARGE_KINDS else pictures
 
 
 def _leave_out(values: dict[str, Any], builder: type[base.Builder]) -> None:
@@ -274,7 +265,7 @@ def _leave_out(values: dict[str, Any], builder: type[base.Builder]) -> None:
   read = (*task.condition_keys(), *task.own_keys)
   unread = [k for k in _TASK_KEYS if k not in read]
   off = [k for k in (*_SWITCHES, "label_space") if not data.get(k)]
-  for key in (*OF_SOURCES, *unread, *off):
+  for key in (*SOURCE_KEYS, *unread, *off):
     data.pop(key, None)
   for conditions in task.condition_keys()[:1]:
     data[conditions] = data.get(conditions) or default_conditions(builder)

@@ -15,7 +15,7 @@ from robust_tfds import durations
 from robust_tfds.conditions import Condition
 from robust_tfds.shards import WHOLE, Shard
 
-_PER = 1000  # examples to give numbers for if their number is unknown
+_PER = 1000  # examples that the numbers are for if the number is unknown
 
 
 def describe(
@@ -25,11 +25,11 @@ def describe(
   *,
   measure: bool = False,
 ) -> str:
-  """Return the cells, the work, disk and memory as text; writes nothing.
+  """Return the run's cells, work, disk and memory as text; write nothing.
 
   Args:
-    workdir: where it would run, whose data folder is looked into.
-    measure: compile and time what it needs; else no times are given.
+    workdir: where it would run; the data set may be prepared there.
+    measure: whether to compile and time the run's programs; else no times are given.
   """
   chosen = shard.share(plan.cells)
   origin = publish.pixel_origin(plan)
@@ -63,8 +63,8 @@ def describe(
   return "\n".join(lines + _estimate(plan, costs, chosen, measure))
 
 
-def _cells(chosen: costs_lib.Chosen) -> list[str]:
-  """Return a line for all names with the same levels and models."""
+def _cells(chosen: costs_lib.CellKeys) -> list[str]:
+  """Return the lines about cells; corruptions with equal levels and models share one."""
   levels: dict[str, dict[str, None]] = {}
   models: dict[str, dict[str, None]] = {}
   for label, condition in chosen:
@@ -77,31 +77,31 @@ def _cells(chosen: costs_lib.Chosen) -> list[str]:
     key = ", ".join(levels[name]), ", ".join(models[name])
     names.setdefault(key, []).append(name)
   return [
-    f"  {', '.join(same)}{f' at {at}' if at else ''}: {labels}"
-    for (at, labels), same in names.items()
+    f"  {', '.join(same)}{f' at {levels_text}' * bool(levels_text)}: {labels}"
+    for (levels_text, labels), same in names.items()
   ]
 
 
 def _measured(plan: plan_lib.Plan, costs: costs_lib.Costs) -> str:
-  """Return the line about one example and one image."""
+  """Return the line about the times of one example and one image."""
   models = [f"{label} {1e3 * s:.2f} ms" for label, s in costs.model_s.items()]
   decode = "known once the data set is prepared"
   if costs.decode_s is not None:
     decode = f"{1e3 * costs.decode_s:.2f} ms"
-  of_examples = [f"decoding {decode}"]
+  per_example = [f"decoding {decode}"]
   corrupted = [s for (_, name), s in costs.corrupt_s.items() if name]
   if plan.fly and corrupted:
-    of_examples.append(
+    per_example.append(
       f"corruption {1e3 * sum(corrupted) / len(corrupted):.2f} ms (mean of"
       f" {len(corrupted)}, {1e3 * min(corrupted):.2f} to"
       f" {1e3 * max(corrupted):.2f})"
     )
   elif plan.fly and plan.names and plan.task.per_model:
-    of_examples.append("corruption known then too")
+    per_example.append("corruption known then too")
   return (
     f"measured here on one batch of {plan.config.batch_size} examples, per"
     f" {plan.task.unit}: {', '.join(models)}; per example:"
-    f" {', '.join(of_examples)} ({jax.device_count()}"
+    f" {', '.join(per_example)} ({jax.device_count()}"
     f" {jax.devices()[0].platform} device(s))"
   )
 
@@ -109,7 +109,7 @@ def _measured(plan: plan_lib.Plan, costs: costs_lib.Costs) -> str:
 def _estimate(
   plan: plan_lib.Plan,
   costs: costs_lib.Costs,
-  chosen: costs_lib.Chosen,
+  chosen: costs_lib.CellKeys,
   measured: bool,
 ) -> list[str]:
   """Return the lines about the whole run."""
@@ -126,10 +126,10 @@ def _estimate(
 def work(
   plan: plan_lib.Plan,
   costs: costs_lib.Costs,
-  chosen: costs_lib.Chosen,
+  chosen: costs_lib.CellKeys,
   measured: bool,
 ) -> str:
-  """Return the line about the images that a run shows; measured, its time."""
+  """Return the line about the number of images and, if measured, the time."""
   examples = costs.examples or _PER
   head = f"{examples:,} examples a cell"
   if costs.examples is None:
@@ -148,21 +148,21 @@ def work(
 
 
 def _accelerated() -> bool:
-  """Return whether the host decodes while accelerators work."""
+  """Return whether models run on accelerators, so that the host decodes meanwhile."""
   return jax.devices()[0].platform != "cpu"
 
 
 def _time(
   plan: plan_lib.Plan,
   costs: costs_lib.Costs,
-  chosen: costs_lib.Chosen,
+  chosen: costs_lib.CellKeys,
   examples: int,
   accelerated: bool,
 ) -> str:
   """Return how long the run and each of its stages take, in words."""
   conditions = list(dict.fromkeys(c for _, c in chosen))
   reads = examples * (1 if plan.fly else len(conditions))
-  of_models = [
+  model_s = [
     _times(costs.model_s.get(m), plan.task.images_per_example(c))
     for m, c in chosen
   ]
@@ -172,7 +172,7 @@ def _time(
     "compiling": sum(costs.compile_s.values()),
     "decoding": _times(costs.decode_s, reads),
     "corruption": _sum(_corrupt_s(plan, costs, conditions, chosen), examples),
-    "models": _sum(of_models, examples),
+    "models": _sum(model_s, examples),
   }
   known = {stage: s or 0.0 for stage, s in stages.items()}
   decode, devices = known["decoding"], known["corruption"] + known["models"]
@@ -198,7 +198,7 @@ def _sum(seconds: Sequence[float | None], examples: int) -> float | None:
 
 
 def _train_s(plan: plan_lib.Plan, costs: costs_lib.Costs, label: str) -> float:
-  """Return the seconds of training: a step costs three forward passes."""
+  """Estimate the seconds of training; a step costs three forward passes."""
   recipe = plan.models[label].train
   if recipe is None:
     return 0.0
@@ -208,7 +208,7 @@ def _train_s(plan: plan_lib.Plan, costs: costs_lib.Costs, label: str) -> float:
 def _memory(
   plan: plan_lib.Plan, costs: costs_lib.Costs, models: int, accelerated: bool
 ) -> str:
-  """Return the line about the host's memory, and the accelerators'."""
+  """Return the line about the memory of the host and of the accelerators."""
   blocks = 2 * plan.config.data.block_mib << 20
   if costs.pixel_bytes is not None and costs.examples:
     blocks = min(blocks, math.ceil(costs.pixel_bytes * costs.examples))
@@ -227,11 +227,11 @@ def _corrupt_s(
   plan: plan_lib.Plan,
   costs: costs_lib.Costs,
   conditions: Sequence[Condition],
-  chosen: costs_lib.Chosen,
+  chosen: costs_lib.CellKeys,
 ) -> list[float | None]:
-  """Return the seconds an example of every condition, or cell if models differ.
+  """Return the seconds per example of each condition; None: unknown.
 
-  None: unknown.
+  If every model sees pixels of its own, there is a number for each cell.
   """
   if not plan.fly:
     return []
@@ -241,7 +241,7 @@ def _corrupt_s(
 
 
 def _size(count: float) -> str:
-  """Return bytes in words.
+  """Format a number of bytes.
 
   >>> _size(3_400_000), _size(720_000_000), _size(5e9)
   ('3.2 MiB', '687 MiB', '4.7 GiB')

@@ -27,7 +27,7 @@ from robust_tfds.building.base import Builder
 from robust_tfds.storage import paths
 
 # Keywords that are keys of the config's `data` under the same name.
-_DATA = {*spec_lib.Data.model_fields, *dataset_config.OF_SOURCES} - {
+_DATA = {*spec_lib.Data.model_fields, *dataset_config.SOURCE_KEYS} - {
   "classes",
   "limit",
   "name",
@@ -144,7 +144,7 @@ def _check_read(data: spec_lib.Data, values: Mapping[str, Any]) -> None:
   """Refuse keys of data that are set although the set does not use them."""
   known = data.model_fields_set
   for key, value in values.items():
-    if value and key not in known and key not in dataset_config.OF_SOURCES:
+    if value and key not in known and key not in dataset_config.SOURCE_KEYS:
       raise errors.UserError(
         f"{key}={value!r}: {data.name} is read without it. Leave it out; it has"
         f" {', '.join(sorted(known - {'name', 'own'}))}."

@@ -57,12 +57,12 @@ def taken(values: Mapping[str, Any]) -> tuple[dict[str, Any], OfSet | None]:
     is_text = isinstance(targets, (str, os.PathLike))
     out["targets"] = os.fspath(targets) if is_text else _name(targets)
 
-  def of_set(builder: type[Builder]) -> own_metrics.OwnMetrics:
+  def bind(builder: type[Builder]) -> own_metrics.OwnMetrics:
     digests = {k: targets_lib.source_digest(f) for k, f in functions.items()}
     read = targets_lib.read(targets, builder)
     return own_metrics.OwnMetrics(functions, digests, read, keep)
 
-  return out, of_set
+  return out, bind
 
 
 def task_of(task: str, builder: type[Builder]) -> str:

@@ -529,10 +529,10 @@ def model_classes(config: spec_lib.RunSpec) -> tuple[int, ...]:
   classes = task.label_feature(builder.info.features).num_classes
   own = builder.OWN
   kind = task.model_kind
-  of_published = own and (
+  has_published = own and (
     own.members or output_classes.from_published(builder.class_names(), kind)
   )
-  published = {len(output_classes.published(kind))} if of_published else set()
+  published = {len(output_classes.published(kind))} if has_published else set()
   counts = {classes, *published}
   return tuple(c for n in sorted(counts) for c in task.model_classes(n))
 
@@ -554,7 +554,7 @@ def function_model(
     task.model_kind,
     model_classes(config),
     is_asked=bool(config.builder.OWN),
-    whole=task.whole_outputs,
+    for_metric=task.whole_outputs,
     side_px=side_px,
     classes=classes,
     label=label,

@@ -91,9 +91,9 @@ def figure(
   """Draw Figure 6: relative performance over RMSE by corruption and model."""
   points = []
   for i, model in enumerate(dict.fromkeys(r.model for r in rows)):
-    of_model = [r for r in rows if r.model == model]
-    (clean,) = [r.value for r in of_model if r.metric == "p"][:1] or [0.0]
-    for r in of_model if clean else ():
+    model_rows = [r for r in rows if r.model == model]
+    (clean,) = [r.value for r in model_rows if r.metric == "p"][:1] or [0.0]
+    for r in model_rows if clean else ():
       cells = [v for (n, _), v in distances.items() if n == r.corruption]
       if r.metric == "mean_ap" and cells:
         x, y = float(np.mean(cells)), 100 * r.value / clean

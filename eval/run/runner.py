@@ -313,9 +313,11 @@ class Runner:
         outcome.note,
       )
       with cells_lib.CellMaker(setup, self.workdir, outcome.add) as maker:
-        at_end = functools.partial(self._kept_in_words, cells, done, maker)
+        describe_kept = functools.partial(
+          self._kept_in_words, cells, done, maker
+        )
         with (
-          stopping.when_stopped(at_end),
+          stopping.when_stopped(describe_kept),
           stopping.when_stopped(progress.close),
         ):
           adapts = self.plan.adapts

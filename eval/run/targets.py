@@ -1,10 +1,10 @@
 """Targets of a custom metric, by the ids of examples.
 
-{id: anything}    a mapping; a JSON object by id, in which lists become arrays
-labels.csv        a row an id (column `id`, `example_id` or `path`); the other
-                  columns become an array, of numbers if all are
-folder:PATH       of the example `cat/1.jpg` the `.npy`, `.json` or picture (as it
-                  is stored) `cat/1.*` below the folder
+{id: anything}    a mapping, or the file of a JSON object, whose lists become arrays
+labels.csv        a row per id (column `id`, `example_id` or `path`); the other
+                  columns become an array, of numbers if all of them are numbers
+folder:PATH       for the example `cat/1.jpg`, the file `cat/1.*` below the folder: a
+                  `.npy`, a `.json` or a picture as it is stored
 f(id)             a function
 tfds:FEATURE      a feature of the TFDS set that is run
 clean             the model's own answer to the clean picture
@@ -35,12 +35,12 @@ _SUFFIXES = (".npy", ".json", *sorted(picture_folders.EXTENSIONS))
 
 @dataclasses.dataclass(frozen=True)
 class Targets:
-  """Targets that are found when they are first needed.
+  """Targets that are looked up when they are first needed.
 
   Attributes:
-    find: () -> id -> target, or its file; None: `load` takes any id.
-    load: makes the target of what is found, or of the id.
-    hashed: what of an item, or of `load`, stands in the hash of the content.
+    find: returns id -> item, the target or its file; None: `load` takes any id.
+    load: makes a target from an item, or from an id if `find` is None.
+    hashed: returns the part of an item, or of `load`, that the digest covers.
   """
 
   find: Callable[[], Mapping[str, Any]] | None
@@ -48,25 +48,25 @@ class Targets:
   hashed: Callable[[Any], Any] = lambda target: target
 
   @functools.cached_property
-  def by_id(self) -> Mapping[str, Any] | None:
-    """What is found, by id."""
+  def items(self) -> Mapping[str, Any] | None:
+    """The items by id; None if `load` takes any id."""
     return self.find() if self.find else None
 
   @functools.cached_property
   def digest(self) -> str:
     """A hash of the content, or of the function's source."""
-    if self.by_id is None:
+    if self.items is None:
       return digest(self.hashed(self.load))
-    return digest({key: self.hashed(each) for key, each in self.by_id.items()})
+    return digest({key: self.hashed(each) for key, each in self.items.items()})
 
-  def of(self, example_id: str) -> Any:
+  def target(self, example_id: str) -> Any:
     """Return the target of an example.
 
     Raises:
       UserError: a function of the user's fails, or a file cannot be read.
     """
-    if self.by_id is not None:
-      return self.load(self.by_id[example_id])
+    if self.items is not None:
+      return self.load(self.items[example_id])
     try:
       return self.load(example_id)
     except Exception as e:
@@ -77,7 +77,7 @@ class Targets:
 
 
 def read(targets: Any, builder: type[base.Builder]) -> Targets | None:
-  """Return the targets that a keyword names, see the module; None of `clean`.
+  """Return the targets that a keyword names, see the module; None for `clean`.
 
   Raises:
     UserError: no such file, folder or feature, or another kind of thing.
@@ -97,7 +97,7 @@ def read(targets: Any, builder: type[base.Builder]) -> Targets | None:
   if isinstance(text, str) and text == own_metrics.CLEAN:
     return None
   if isinstance(text, str) and text.startswith(TFDS):
-    return Targets(lambda: _of_set(text, builder))
+    return Targets(lambda: _tfds_targets(text, builder))
   if isinstance(text, str) and text.startswith(FOLDER):
     return Targets(lambda: _files(text, builder), _loaded, paths.sha256)
   if isinstance(text, str) and text.endswith((".json", ".csv")):
@@ -112,21 +112,21 @@ def read(targets: Any, builder: type[base.Builder]) -> Targets | None:
 def check(
   targets: Targets | None, ids: Sequence[str], builder: type[base.Builder]
 ) -> None:
-  """Refuse targets that lack for some of the used ids, or are of no example.
+  """Refuse targets if a used id has none, or if one belongs to no example.
 
   Raises:
-    UserError: names the first ids.
+    UserError: it names the first such ids.
   """
-  if targets is None or targets.by_id is None:
+  if targets is None or targets.items is None:
     return
   own = builder.OWN
   every = {*ids, *(file.name for file in (own.files() if own else ()))}
-  lacking = [i for i in ids if i not in targets.by_id]
-  others = [i for i in targets.by_id if own and i not in every]
+  lacking = [i for i in ids if i not in targets.items]
+  others = [i for i in targets.items if own and i not in every]
   faults = [
     *[f"{len(lacking):,} of {len(ids):,} examples have none: {_few(lacking)}"]
     * bool(lacking),
-    *[f"{len(others):,} are of no example: {_few(others)}"] * bool(others),
+    *[f"{len(others):,} belong to no example: {_few(others)}"] * bool(others),
   ]
   if faults:
     raise errors.UserError(
@@ -142,10 +142,10 @@ def digest(value: Any) -> str:
 
 
 def source_digest(function: Any) -> str:
-  """Return 12 hexadecimal digits of a function's source, and of what it holds.
+  """Return 12 hexadecimal digits of a function's source and of its state.
 
-  That is its closure, its defaults, the arguments of a partial function and the
-  attributes of an object. Of a function that was typed in it is its code.
+  The state is its closure, its defaults, the arguments of a partial function and the
+  attributes of an object. Without a source file, the bytecode is hashed instead.
   """
 
   def held(thing: Any, *names: str) -> list[Any]:
@@ -165,7 +165,7 @@ def source_digest(function: Any) -> str:
 
 
 def _content(value: Any) -> Any:
-  """Return what stands for an object in a hash; of what has no bytes its type."""
+  """Return what represents an object in a hash: its bytes, else only its type."""
   try:
     array = np.asarray(value)
     is_plain = array.dtype != np.object_
@@ -175,7 +175,7 @@ def _content(value: Any) -> Any:
   return [str(array.dtype), array.shape, hashlib.sha256(data).hexdigest()]
 
 
-def _of_set(text: str, builder: type[base.Builder]) -> Mapping[str, Any]:
+def _tfds_targets(text: str, builder: type[base.Builder]) -> Mapping[str, Any]:
   own = builder.OWN
   if own is None or own.kind != "tfds":
     raise errors.UserError(
@@ -191,13 +191,13 @@ def _json(text: str) -> dict[str, Any]:
     raise errors.UserError(
       f"targets={text!r}: expected an object by id, got a {type(found).__name__}."
     )
-  return {key: _with_arrays(value) for key, value in found.items()}
+  return {key: _lists_as_arrays(value) for key, value in found.items()}
 
 
-def _with_arrays(value: Any) -> Any:
+def _lists_as_arrays(value: Any) -> Any:
   """Return a JSON value with arrays for lists of numbers."""
   if isinstance(value, Mapping):
-    return {key: _with_arrays(each) for key, each in value.items()}
+    return {key: _lists_as_arrays(each) for key, each in value.items()}
   try:
     array = np.asarray(value if isinstance(value, list) else None)
   except ValueError:  # lists of unequal length
@@ -223,7 +223,7 @@ def _table(text: str) -> dict[str, np.ndarray]:
 
 
 def _files(text: str, builder: type[base.Builder]) -> dict[str, str]:
-  """Return the file of each example; of no example its path without suffix."""
+  """Return example id -> file; a file of no example has its path as the id."""
   root = paths.parse(text.removeprefix(FOLDER), "targets")
   if not root.is_dir():
     raise errors.UserError(f"targets={text!r}: there is no such folder.")
@@ -245,7 +245,7 @@ def _loaded(path: str) -> Any:
   if path.endswith((".npy", ".json")):
     is_json = path.endswith(".json")
     return (
-      _with_arrays(reading.json_file(path))
+      _lists_as_arrays(reading.json_file(path))
       if is_json
       else reading.npy_file(path)
     )

@@ -209,7 +209,7 @@ class _Checker:
     out = {**task.config_facts(), "pixels": pixels}
     if split := settings.data.get("split"):
       out["split"] = split
-    if not self._names_models and config_file.BESIDE not in self._config:
+    if not self._names_models and config_file.REFERENCE_KEY not in self._config:
       shared = {k: out[k] for k in _SHARED if out.get(k)}
       return {**shared, "dataset": dataset, "source": cell_facts.ELSEWHERE}
     if not is_ours:
@@ -265,7 +265,7 @@ class _Checker:
         f" {data.hash})."
       )
     is_elsewhere = model.adapter == cell_facts.ELSEWHERE
-    if is_elsewhere != (config_file.BESIDE in self._config):
+    if is_elsewhere != (config_file.REFERENCE_KEY in self._config):
       raise errors.UserError(
         f"{source}: by.adapter: got {model.adapter!r}; it is"
         f" {cell_facts.ELSEWHERE!r} if and only if config.json names the run that"

@@ -174,13 +174,13 @@ def _run(
   _check_models(run.config)
   out: dict[Cell, tuple[Cell, Workdir]] = {}
   for number, dataset in enumerate(dict.fromkeys(c.dataset for c in cells)):
-    of_dataset = [c for c in cells if c.dataset == dataset]
-    named = frozenset((c.model, c.condition) for c in of_dataset)
+    dataset_cells = [c for c in cells if c.dataset == dataset]
+    named = frozenset((c.model, c.condition) for c in dataset_cells)
     place = target / str(number)
     try:
-      settings = _settings(run, of_dataset[0], target)
+      settings = _settings(run, dataset_cells[0], target)
       plan = plan_lib.make(_relocated(settings, own_data))
-      for label in {c.model for c in of_dataset} & set(trained):
+      for label in {c.model for c in dataset_cells} & set(trained):
         weights.hand_over(plan, label, Workdir(folder), Workdir(place))
       # What a run prints is not part of the answer.
       with contextlib.redirect_stdout(sys.stderr):
@@ -192,7 +192,7 @@ def _run(
       ) from e
     workdir = Workdir(place)
     made = {(c.model, c.condition): c for c in workdir.cells()}
-    for cell in of_dataset:
+    for cell in dataset_cells:
       out[cell] = made[cell.model, cell.condition], workdir
   return out
 

@@ -186,9 +186,9 @@ class Task(abc.ABC):
   def __init__(self, setting: Setting):
     """Check the setting; raise UserError if the task cannot run it."""
     self.setting = setting
-    of_set = datasets.class_or_unknown(setting.dataset).FAMILY
-    if of_set and of_set.kind == self.family.kind:
-      self.family = of_set
+    set_family = datasets.class_or_unknown(setting.dataset).FAMILY
+    if set_family and set_family.kind == self.family.kind:
+      self.family = set_family
 
   @property
   def pixel_words(self) -> Sequence[str]:

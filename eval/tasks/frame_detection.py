@@ -109,14 +109,14 @@ class FrameDetection(detection.Detection):
       spread.number_row(
         cell, metric, number, self.facts.metric(metric).bounds, n
       )
-      for of_kind in scored
-      for metric, (number, n) in of_kind.numbers().items()
+      for kind_scores in scored
+      for metric, (number, n) in kind_scores.numbers().items()
     ]
     rows += _chosen(cell, scored[0], videos)
     numbers = {
       metric: number
-      for of_kind in scored
-      for metric, (number, _) in of_kind.means().items()
+      for kind_scores in scored
+      for metric, (number, _) in kind_scores.means().items()
     }
     return base.Measured(rows, numbers=numbers, groups=draws.ids)
 

@@ -360,8 +360,10 @@ def _static(
   worst = breakdowns.static_worst(np.stack(correct), sets)["accuracy"]
   out = []
   for model, (value, *ends) in zip(models, worst):
-    of_model = dataclasses.replace(summary, model=model.every_row[0].model)
-    row = of_model.row("", "acc_static_worst", value, tuple(ends), len(sets))
+    model_summary = dataclasses.replace(summary, model=model.every_row[0].model)
+    row = model_summary.row(
+      "", "acc_static_worst", value, tuple(ends), len(sets)
+    )
     out.append(spread.without_point(row))
   return out
 
@@ -375,10 +377,12 @@ def _line_rows(
   summary: cells_lib.Summary, name: str, line: trend.Trend
 ) -> list[table.Row]:
   """Return slope and intercept, which belong to no model."""
-  of_none = dataclasses.replace(summary, model="")
+  summary_without_model = dataclasses.replace(summary, model="")
   return [
-    of_none.row("", f"{name}_slope", line.slope, line.slope_interval, line.n),
-    of_none.row(
+    summary_without_model.row(
+      "", f"{name}_slope", line.slope, line.slope_interval, line.n
+    ),
+    summary_without_model.row(
       "", f"{name}_intercept", line.intercept, line.intercept_interval, line.n
     ),
   ]

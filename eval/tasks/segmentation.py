@@ -93,7 +93,7 @@ class Segmentation(normalised_task.NormalisedTask):
     """Corrupt canvases on their devices, at full resolution."""
     corrupt = predict.canvas_corruptor(mesh, self.setting.edition)
     if self._protocol.channels == "bgr":
-      return predict.with_bgr(corrupt, mesh)
+      return predict.as_bgr(corrupt, mesh)
     return corrupt
 
   def reader(

@@ -172,8 +172,8 @@ def _reducer(noise: bool) -> predict.Reduce:
 
 def _reduce_clean(logits: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
   """Return top-5 `[B, 1, 5]`, NLL and Brier score `[B]` of the only frame."""
-  of_frame = logits.reshape(len(logits), -1)
-  scores = proper_scores.from_logits(of_frame, labels)
+  frame_logits = logits.reshape(len(logits), -1)
+  scores = proper_scores.from_logits(frame_logits, labels)
   return {**top_k.best(logits), **scores}
 
 

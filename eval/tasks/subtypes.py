@@ -2,17 +2,17 @@
 
 Hendrycks & Dietterich 2019, Appendix G: the last layer of a frozen network is
 fitted to broad types on pictures of seen subtypes (`config.model.last_layer`,
-`eval/run/model/last_layer.py`), then tested on other pictures of these and on
-pictures of subtypes that were not in the training data. Cell metrics, each with
-its 95 % interval of draws of whole subtypes (`eval/metrics/rates`):
+`eval/run/model/last_layer.py`). It is tested on other pictures of these and on
+pictures of subtypes that were not in the training data. Cell metrics, whose 95 %
+intervals draw whole subtypes (`eval/metrics/rates`):
 
   seen_subtype_accuracy, unseen_subtype_accuracy
-  .../class=3      of the subtypes of one type
+  .../class=3      the same over the subtypes of one type
 
-and over the cell `subtype_gap` and `subtype_gap/class=3`, seen minus unseen:
-both are drawn together, and the degrees of freedom are Welch's, since a type
-may have 4 seen subtypes and 327 others. All pictures have equal weight, as in
-the published script.
+The headlines are `subtype_gap` and `subtype_gap/class=3`, seen minus unseen. Both
+accuracies are drawn together, and the degrees of freedom are Welch's, since a type
+may have 4 seen subtypes and 327 others. All pictures have equal weight, as in the
+published script.
 """
 
 from collections.abc import Mapping
@@ -37,7 +37,7 @@ _METRICS = {
   subtypes.UNSEEN: "unseen_subtype_accuracy",
 }
 _GAP = "subtype_gap"
-_NAMED = 3  # absent subtypes that a note names
+_NAMED = 3  # maximum number of absent subtypes that a note names
 
 
 class Subtypes(base.Task):
@@ -54,7 +54,7 @@ class Subtypes(base.Task):
     """Check the setting.
 
     Raises:
-      UserError: a limit.
+      UserError: `data.limit` is set.
     """
     super().__init__(setting)
     known = datasets.class_or_unknown(setting.dataset)
@@ -68,10 +68,10 @@ class Subtypes(base.Task):
       )
 
   def conditions(self) -> list[Condition]:
-    """Return the only condition: the pictures as they are.
+    """Return the only condition: clean pictures.
 
     Raises:
-      UserError: a set that has no subtypes.
+      UserError: the data set has no subtypes.
     """
     if not self._set.SUBTYPES:
       raise errors.UserError(
@@ -86,7 +86,7 @@ class Subtypes(base.Task):
     columns: base.Columns,
     truth: Mapping[str, Any] | None = None,
   ) -> list[table.Row]:
-    """Return accuracies of seen and unseen subtypes, then of each type's."""
+    """Return the accuracies of seen and unseen subtypes, then those of each type."""
     totals = self.totals(columns)
     shares = rates.shares(list(totals.values()))
     note = self._absent(set(columns["group_id"].tolist()))
@@ -97,7 +97,7 @@ class Subtypes(base.Task):
     return [row if "/" in row.metric else row.add_note(note) for row in rows]
 
   def totals(self, columns: base.Columns) -> dict[str, resampling.Totals]:
-    """Return totals of seen and unseen subtypes, of all types and of each."""
+    """Return metric -> totals, over all types and for each type."""
     right = top_k.hits_by_rank(columns["label"], columns["top5"])[""]
     groups, label = columns["group_id"], columns["label"]
     parts = np.array(
@@ -120,7 +120,7 @@ class Subtypes(base.Task):
   ) -> list[headlines_lib.Headline]:
     """Return both accuracies and the gap, then the gap of each type."""
     (condition,) = cells
-    of_types = [
+    suffixes = [
       f"/class={kind}" for kind in range(len(self._set.class_names()))
     ]
     return [
@@ -130,18 +130,16 @@ class Subtypes(base.Task):
       ),
       *(
         gap
-        for suffix in ("", *of_types)
+        for suffix in ("", *suffixes)
         for gap in [_gap(condition, suffix)]
         if all(m in cells[condition] for m in gap.metrics)
       ),
     ]
 
-  def _absent(self, there: set[str]) -> str:
-    """Return which subtypes have no picture here, in words; '' if none is
-    missing.
-    """
+  def _absent(self, present: set[str]) -> str:
+    """Return a text that names the subtypes without a picture; '' if all have one."""
     absent = {
-      split: [n for n in self._set.subtypes_of(split) if n not in there]
+      split: [n for n in self._set.subtypes_of(split) if n not in present]
       for split in _METRICS
     }
     classes = self._set.subtypes_of

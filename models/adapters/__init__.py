@@ -191,16 +191,16 @@ class Adapted(ExternalModel):
     def part(model: Self, pixels: jax.Array) -> Any:
       return model._chosen(model._called(variables, pixels))
 
-    return self._advised(lambda model: model._by_rows(pixels, part))
+    return self._advised(lambda model: model._apply_in_parts(pixels, part))
 
   def _logits(self, variables: Any, pixels: jax.Array) -> jax.Array:
     """Compute checked logits of preprocessed pixels."""
-    logits: jax.Array = self._by_rows(
+    logits: jax.Array = self._apply_in_parts(
       pixels, lambda model, part: model._part_logits(variables, part)
     )
     return logits
 
-  def _by_rows(
+  def _apply_in_parts(
     self, pixels: jax.Array, answer: Callable[[Self, jax.Array], Any]
   ) -> Any:
     """Compute the answer to preprocessed pixels, `rows` at a time."""
@@ -218,7 +218,7 @@ class Adapted(ExternalModel):
 
   def _maps(self, variables: Any, pixels: jax.Array) -> jax.Array:
     """Return a segmenter's answer to preprocessed pixels, classes last."""
-    maps: jax.Array = self._by_rows(
+    maps: jax.Array = self._apply_in_parts(
       pixels, lambda model, part: model._part_maps(variables, part)
     )
     return maps
@@ -323,16 +323,16 @@ class OnHost(ExternalModel):
     def part(model: Self, pixels: np.ndarray) -> Any:
       return model._chosen(model.function(pixels))
 
-    return self._advised(lambda model: model._by_rows(images, part))
+    return self._advised(lambda model: model._apply_in_parts(images, part))
 
   def _logits(self, images: np.ndarray) -> np.ndarray:
     """Compute checked logits of uint8 pixels."""
-    logits: np.ndarray = self._by_rows(
+    logits: np.ndarray = self._apply_in_parts(
       images, lambda model, pixels: model._part_logits(pixels)
     )
     return logits
 
-  def _by_rows(
+  def _apply_in_parts(
     self, images: np.ndarray, answer: Callable[[Self, np.ndarray], Any]
   ) -> Any:
     """Compute the answer to uint8 pixels, `rows` at a time."""
@@ -352,7 +352,7 @@ class OnHost(ExternalModel):
 
   def _maps(self, images: np.ndarray) -> np.ndarray:
     """Return a segmenter's answer to pictures of one size, classes last."""
-    maps: np.ndarray = self._by_rows(
+    maps: np.ndarray = self._apply_in_parts(
       images, lambda model, part: model._part_maps(part)
     )
     return maps

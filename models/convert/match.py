@@ -305,9 +305,9 @@ def _without_background(
   arrays: Mapping[str, np.ndarray],
   paths: Mapping[str, Path | None],
 ) -> Arrays:
-  of_classes, with_background = heads(model), model.spec.num_classes + 1
+  head_paths, with_background = heads(model), model.spec.num_classes + 1
   return {
-    n: a[1:] if paths[n] in of_classes and a.shape[0] == with_background else a
+    n: a[1:] if paths[n] in head_paths and a.shape[0] == with_background else a
     for n, a in arrays.items()
   }
 

@@ -1,7 +1,6 @@
-"""Matching of boxes with objects, and sampling of the boxes that a network
-learns from.
+"""Matching of boxes with objects, and sampling of boxes to learn from.
 
-They are torchvision's `Matcher` and `BalancedPositiveNegativeSampler`, and
+These are torchvision's `Matcher` and `BalancedPositiveNegativeSampler`, and
 mmdetection's `MaxIoUAssigner` and `RandomSampler`, in fixed shapes. All
 arguments belong to one picture; the callers map over pictures.
 """
@@ -24,9 +23,7 @@ def overlaps(
   labels: jax.Array,
   edge: float = 0.0,
 ) -> jax.Array:
-  """Compute IoU `[N, G]` of boxes `[N, 4]` with objects `[G, 4]`; -1 for
-  padding.
-  """
+  """Compute IoU `[N, G]` of boxes `[N, 4]` with objects `[G, 4]`; -1 is padding."""
   overlap = boxes_lib.iou(candidates, boxes, edge)
   return jnp.where(labels[None] >= 0, overlap, -1.0)
 
@@ -40,15 +37,15 @@ def match(
   least: float | None = None,
   last_wins: bool = False,
 ) -> tuple[jax.Array, jax.Array]:
-  """Return the object that each box stands for.
+  """Match each box with an object.
 
   Args:
     overlap: `[N, G]`, -1 for padding and for boxes that do not count.
     labels: int32 `[G]`, -1 for padding.
     object_from: IoU from which a box is an object.
     background_below: IoU below which a box is background.
-    least: IoU from which the nearest boxes of an object are its own regardless
-      of the limits above (never at 0, where nothing is near); None: no box is.
+    least: IoU from which an object's nearest boxes are matched with it, whatever the
+      two limits above say; IoU 0 never matches. None: only the limits count.
     last_wins: see `TrainRules`.
 
   Returns:
@@ -58,8 +55,8 @@ def match(
   index, highest = overlap.argmax(axis=1), overlap.max(axis=1)
   is_object = highest >= object_from
   if least is not None:
-    of_object = overlap.max(axis=0)
-    near = (overlap == of_object) & (of_object >= least) & (overlap > 0)
+    highest_iou = overlap.max(axis=0)
+    near = (overlap == highest_iou) & (highest_iou >= least) & (overlap > 0)
     is_object |= near.any(axis=1)
     if last_wins:
       last = near.shape[1] - 1 - near[:, ::-1].argmax(axis=1)
@@ -76,8 +73,8 @@ def sample(
   Args:
     key: a JAX key.
     labels: int32 `[N]`, see `match`.
-    count: most boxes.
-    objects: most objects; background fills the rest.
+    count: maximum number of boxes.
+    objects: maximum number of object boxes; background fills the rest.
 
   Returns:
     Indices int32 `[min(count, N)]`, and which of them are chosen.
@@ -106,7 +103,7 @@ class Regions(NamedTuple):
     chosen: bool `[N]`.
     labels: int32 `[N]`, see `match`; `IGNORED` where nothing was chosen.
     which: int32 `[N]`, index of the object.
-    given: bool `[N]`, whether the box is an object's own.
+    given: bool `[N]`, whether the box is an object's ground-truth box.
   """
 
   boxes: jax.Array
@@ -129,7 +126,7 @@ def regions(
   objects: int,
   edge: float,
 ) -> Regions:
-  """Sample regions from proposals and the objects' own boxes.
+  """Sample regions from proposals and the ground-truth boxes.
 
   Args:
     key: a JAX key.
@@ -141,7 +138,7 @@ def regions(
     nearest_too: see `TrainRules`.
     count: see `sample`.
     objects: see `sample`.
-    edge: edge of the boxes.
+    edge: see `boxes.iou`.
   """
   candidates = jnp.concatenate([proposals, boxes])
   real = jnp.concatenate([valid, labels >= 0])

@@ -123,8 +123,8 @@ def products(
       terms.append(part[:, :, :, None] * weights[i, k, n])
     return functools.reduce(jnp.add, terms)
 
-  def row(at: jax.Array) -> jax.Array:
-    band = jax.lax.dynamic_slice_in_dim(padded, at * down, high, axis=1)
+  def row(index: jax.Array) -> jax.Array:
+    band = jax.lax.dynamic_slice_in_dim(padded, index * down, high, axis=1)
     return total_of(band, 1)[:, 0]
 
   if math.prod(kernel.shape[:3]) <= MOST_TERMS:

@@ -15,7 +15,7 @@ from typing import Any
 import ml_collections
 from absl import flags
 
-from robust_tfds import command, errors, multihost
+from robust_tfds import command, errors, kept_programs, multihost
 from robust_tfds.storage import disk, paths
 
 
@@ -81,6 +81,8 @@ def main(argv: Sequence[str]) -> None:
   if not hosts.this_host().index:  # before data are prepared there
     workdir_lib.check(workdir, workdir_lib.facts(config))
     disk.make_folder(workdir)
+  if where := kept_programs.keep():
+    print(where)
   prepared = run.prepare(config, data_dir=str(workdir / "data"))
   run.train(prepared, workdir)
 

@@ -4,7 +4,7 @@ The configs of a dataset differ in what is done to their pictures; the pictures
 are the same. A session lists the sources once, decodes them once if several
 configs are still to be built from them (`scratch.py`), and keeps the worker
 processes, so that each of them compiles a corruption once. Work is done chunk
-by chunk, here or in the workers.
+by chunk: by a thread for each core, or in the workers.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from typing import Any
 
 from absl import logging
 
-from robust_tfds import durations, errors, kept_programs
+from robust_tfds import cores, durations, errors, kept_programs
 from robust_tfds.building import scratch as scratch_lib
 from robust_tfds.building import source_notes
 
@@ -127,7 +127,7 @@ class BuildSession:
   def __init__(
     self,
     *,
-    workers: int = 1,
+    workers: int | None = None,
     groups: Mapping[Hashable, int] | None = None,
     configs: int = 0,
     scratch_dir: str | os.PathLike | None = None,
@@ -136,7 +136,7 @@ class BuildSession:
     """Create the session; nothing is started yet.
 
     Args:
-      workers: number of working processes; 1 for only this one.
+      workers: None: a thread for each core; 1: this thread; else as many processes.
       groups: configs with the same sources -> how many of them to build.
       configs: number of configs to build.
       scratch_dir: folder for decoded sources.
@@ -239,9 +239,11 @@ class BuildSession:
     Raises:
       UserError: a worker process died.
     """
-    if self._workers <= 1:
-      for chunk in chunks:
-        yield from work(chunk)
+    if self._workers is None or self._workers <= 1:
+      # The first alone: it registers and compiles what the others share.
+      yield from itertools.chain.from_iterable(map(work, chunks[:1]))
+      rows = cores.mapped(work, chunks[1:], self._workers)
+      yield from itertools.chain.from_iterable(rows)
       return
     waiting: collections.deque = collections.deque()
     try:

@@ -14,6 +14,7 @@ import os
 import pathlib
 import shutil
 import tempfile
+import threading
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -66,7 +67,7 @@ class Pixels:
 
 
 def keep(folder: str | os.PathLike, frames: Iterable[np.ndarray]) -> Pixels:
-  """Add a video to this process's file, holding only one frame in memory.
+  """Add a video to this thread's file, holding only one frame in memory.
 
   Args:
     folder: the folder of a `Scratch`.
@@ -75,7 +76,8 @@ def keep(folder: str | os.PathLike, frames: Iterable[np.ndarray]) -> Pixels:
   Raises:
     UserError: no room, or frames of different sizes.
   """
-  path = f"{os.fspath(folder)}/{os.getpid()}.pixels"
+  name = f"{os.getpid()}_{threading.get_ident()}.pixels"
+  path = os.path.join(folder, name)
   count, shape = 0, None
   try:
     with open(path, "ab") as file:
@@ -97,7 +99,7 @@ def keep(folder: str | os.PathLike, frames: Iterable[np.ndarray]) -> Pixels:
 
 
 def keep_picture(folder: str | os.PathLike, image: np.ndarray) -> Pixels:
-  """Add one picture to this process's file: uint8 `[H, W, 3]`."""
+  """Add one picture to this thread's file: uint8 `[H, W, 3]`."""
   video = keep(folder, [image])
   return dataclasses.replace(video, shape=video.shape[1:])
 

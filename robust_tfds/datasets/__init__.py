@@ -215,7 +215,7 @@ def prepare_all(
   *,
   data_dir: str | os.PathLike | None = None,
   manual_dir: str | os.PathLike | None = None,
-  workers: int = 1,
+  workers: int | None = None,
   beam: bool = False,
   beam_options: Sequence[str] = (),
   limit: int | None = None,
@@ -233,7 +233,8 @@ def prepare_all(
     configs: each as in `builder`.
     data_dir: TFDS data folder.
     manual_dir: where manually downloaded sources lie.
-    workers: processes that decode, corrupt and encode.
+    workers: processes that decode, corrupt and encode; None: a thread for each
+      core.
     beam: make the examples in an Apache Beam pipeline instead.
     beam_options: options of the pipeline, e.g. `runner=DirectRunner`.
     limit: build this many examples of each split only (at least 1; None for
@@ -255,7 +256,8 @@ def prepare_all(
       or has no such option.
     FileNotFoundError: a source is missing; says what was looked for, where.
   """
-  _check_count("workers", workers)
+  if workers is not None:
+    _check_count("workers", workers)
   if limit is not None:
     _check_count("limit", limit)
     parent = os.fspath(data_dir or tfds.core.constants.DATA_DIR)
@@ -289,7 +291,7 @@ def prepare_all(
 
 def _session(
   builders: Sequence[base.Builder],
-  workers: int,
+  workers: int | None,
   scratch_dir: str | os.PathLike | None,
   say: Callable[[str], None] | None,
 ) -> BuildSession:

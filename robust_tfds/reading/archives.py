@@ -2,9 +2,8 @@
 
 Members are read in place, nothing is unpacked unless asked for. What is not a
 plain file of a plain name (links, devices, sparse files, absolute paths, `..`,
-names that are not UTF-8 or stand twice, encrypted members, bombs) and what does
-not end properly is refused: a set that is short by a part of its pictures looks
-like any other.
+names that are not UTF-8 or stand twice, bombs) and a tar that does not end properly
+is refused: a set that is short by a part of its pictures looks like any other.
 """
 
 import functools
@@ -23,15 +22,7 @@ from robust_tfds.storage import paths
 Member = members_lib.Member
 _COMPLETE = ".complete"  # a file in what was unpacked into a bucket
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")  # the second is an empty one
-_UTF8, _ENCRYPTED = 0x800, 0x1  # bits of an entry's flags
-_END = b"PK\x05\x06"  # begins the record at the end, of 22 bytes and a comment
-_END_BYTES = 22
-_KNOWN = (
-  zipfile.ZIP_STORED,
-  zipfile.ZIP_DEFLATED,
-  zipfile.ZIP_BZIP2,
-  zipfile.ZIP_LZMA,
-)
+_UTF8 = 0x800  # a bit of an entry's flags
 
 
 def members(
@@ -44,14 +35,13 @@ def members(
       Others are passed over. Where some belong, all members have to be in order.
 
   Yields:
-    Members for `data`. The archive's end is compared after the last one, so
-    that only a caller who takes all of them knows that it is whole.
+    Members for `data`.
 
   Raises:
-    UserError: not an archive, cut off (also between two members), without its
-      end mark or with something after it; a member that is no plain file, is
-      encrypted, has a name twice or one that leads elsewhere, or grows beyond
-      measure. Begins with the archive and the member.
+    UserError: not an archive, or a tar that is cut off (also between two members)
+      or has something after its end mark; a member that is no plain file, has a
+      name twice or one that leads elsewhere, or grows beyond measure. Begins with
+      the archive and the member.
   """
   archive = _checked(path)
   read = _listed_zip if _is_zip(archive) else tar_files.list_members
@@ -156,27 +146,32 @@ def _listed_zip(
   path: str, belongs: Callable[[str], bool]
 ) -> Iterator[members_lib.Member]:
   """List the files of a zip that are to be read; as `tar_files.list_members`."""
-  names: set[str] = set()
-  fault: errors.UserError | None = None
-  for entry in _opened(path).infolist():
-    if entry.is_dir():
+  for entry in members_lib.chosen(path, _zip_entries(path), belongs):
+    yield Member(path, entry.name, entry.size, entry=entry.raw_name)
+
+
+def _zip_entries(path: str) -> Iterator[members_lib.Entry]:
+  """Yield the entries of a zip but for folders."""
+  for info in _opened(path).infolist():
+    if info.is_dir():
       continue
-    name = _name(entry)
-    ours = belongs(members_lib.plain_name(name))
-    what = members_lib.name_fault(name) or _fault(entry)
-    if what and not fault:
-      fault = members_lib.refusal(path, name, what)
-    if fault and (ours or names):
-      raise fault
-    if ours:
-      yield _member(path, name, entry, names)
+    name = _name(info)
+    fault = members_lib.name_fault(name)
+    if stat.S_ISLNK(info.external_attr >> 16):
+      fault = fault or "it is a symbolic link and no plain file"
+    yield members_lib.Entry(
+      members_lib.plain_name(name),
+      info.file_size,
+      fault=fault,
+      raw_name=info.filename,
+    )
 
 
 def _data_of_zip(member: members_lib.Member) -> bytes:
   """Return a member's bytes, compared with their checksum.
 
   Raises:
-    UserError: damaged, or encrypted.
+    UserError: damaged, encrypted, or packed by an unknown method.
   """
   try:
     return _opened(member.archive).read(member.entry)
@@ -188,34 +183,12 @@ def _data_of_zip(member: members_lib.Member) -> bytes:
     ) from e
 
 
-def _member(
-  path: str, name: str, entry: zipfile.ZipInfo, names: set[str]
-) -> members_lib.Member:
-  plain = members_lib.plain_name(name)
-  if plain in names:
-    raise members_lib.refusal(path, name, "it is there twice")
-  names.add(plain)
-  source = f"{path}: {plain}"
-  members_lib.check_growth(entry.file_size, entry.compress_size, source)
-  return members_lib.Member(path, plain, entry.file_size, entry=entry.filename)
-
-
 def _name(entry: zipfile.ZipInfo) -> str:
   """Return an entry's name; bytes that are not UTF-8 become surrogates."""
   if entry.flag_bits & _UTF8 or entry.filename.isascii():
     return entry.filename
   # Without the flag Python takes the bytes for code page 437.
   return entry.filename.encode("cp437").decode("utf-8", "surrogateescape")
-
-
-def _fault(entry: zipfile.ZipInfo) -> str:
-  if entry.flag_bits & _ENCRYPTED:
-    return "it is encrypted"
-  if stat.S_ISLNK(entry.external_attr >> 16):
-    return "it is a symbolic link and no plain file"
-  if entry.compress_type not in _KNOWN:
-    return f"it is compressed by an unknown method ({entry.compress_type})"
-  return ""
 
 
 def _opened(path: str) -> zipfile.ZipFile:
@@ -229,26 +202,9 @@ def _archive(path: str, state: paths.State) -> zipfile.ZipFile:
   try:
     archive = zipfile.ZipFile(file)
   except members_lib.BROKEN_ZIP as e:
-    raise _not_whole(path, str(e)) from e
-  _check_end(path, state.size, archive)
-  packed = sum(entry.compress_size for entry in archive.infolist())
-  if packed > state.size:
-    raise _not_whole(
-      path, f"its members take {packed:,} bytes of a file of {state.size:,}"
-    )
+    raise errors.UserError(
+      f"{path}: not a whole zip archive: {e}. Download it again."
+    ) from e
   unpacked = sum(entry.file_size for entry in archive.infolist())
-  members_lib.check_growth(unpacked, packed, path)
+  members_lib.check_growth(unpacked, state.size, path)
   return archive
-
-
-def _check_end(path: str, size: int, archive: zipfile.ZipFile) -> None:
-  with paths.opened(path) as file:
-    file.seek(max(0, size - _END_BYTES - len(archive.comment)))
-    if file.read(len(_END)) != _END:
-      raise _not_whole(path, "something follows its directory")
-
-
-def _not_whole(path: str, fault: str) -> errors.UserError:
-  return errors.UserError(
-    f"{path}: not a whole zip archive: {fault}. Download it again."
-  )

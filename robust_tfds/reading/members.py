@@ -4,13 +4,12 @@ import dataclasses
 import re
 import zipfile
 import zlib
+from collections.abc import Callable, Iterable, Iterator
+from typing import NamedTuple
 
 from robust_tfds import errors
 from robust_tfds.reading import limits
 
-UNPACK = (
-  "Download the archive again, or unpack it and use the folder that it holds."
-)
 # Most names: none of the faults below, told at once.
 _PLAIN = re.compile(r"\w[\w.-]*(?:/\w[\w.-]*)*", re.ASCII).fullmatch
 _DRIVE = re.compile(r"[A-Za-z]:")
@@ -56,6 +55,52 @@ class Member:
     return f"{self.archive}: {self.name}"
 
 
+class Entry(NamedTuple):
+  """An entry of an archive, except a folder.
+
+  Attributes:
+    name: plain, see `plain_name`.
+    size: in bytes.
+    offset: offset of its first byte in a tar; None in a zip.
+    fault: why it is no plain file, in words; empty if it is one.
+    raw_name: the name as the archive spells it; empty if it is not known.
+  """
+
+  name: str
+  size: int
+  offset: int | None = None
+  fault: str = ""
+  raw_name: str = ""
+
+
+def chosen(
+  path: str, entries: Iterable[Entry], belongs: Callable[[str], bool]
+) -> Iterator[Entry]:
+  """Yield the entries that are to be read.
+
+  Args:
+    path: path of the archive.
+    belongs: name -> whether the entry is to be read.
+
+  Raises:
+    UserError: one of them is there twice; or there are some, and an entry is no
+      plain file or has an odd name. An archive of others may hold any.
+  """
+  names: set[str] = set()
+  fault: errors.UserError | None = None
+  for entry in entries:
+    ours, raw_name = belongs(entry.name), entry.raw_name or entry.name
+    if entry.fault and not fault:
+      fault = _refusal(path, raw_name, entry.fault)
+    if fault and (ours or names):
+      raise fault
+    if ours:
+      if entry.name in names:
+        raise _refusal(path, raw_name, "it is there twice")
+      names.add(entry.name)
+      yield entry
+
+
 def plain_name(name: str) -> str:
   """Return a member's name without empty parts and dots: `./a//b` is `a/b`."""
   if _PLAIN(name):
@@ -78,12 +123,12 @@ def name_fault(name: str) -> str:
   return ""
 
 
-def refusal(archive: str, name: str, fault: str) -> errors.UserError:
-  """Return the error for a member that no archive of a benchmark's authors has."""
+def _refusal(archive: str, name: str, fault: str) -> errors.UserError:
   shown = name.encode("utf-8", "backslashreplace").decode("utf-8")
   return errors.UserError(
     f"{archive}: {shown}: {fault}. The authors' archives hold plain files with"
-    f" plain names alone. {UNPACK}"
+    " plain names alone. Download the archive again, or unpack it and use the"
+    " folder that it holds."
   )
 
 

@@ -16,13 +16,14 @@ import io
 import os
 import threading
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
 
 from robust_tfds import errors
 from robust_tfds.reading import arrays, members
+from robust_tfds.reading.members import Entry
 from robust_tfds.storage import paths
 
 _VERSION = 1
@@ -30,43 +31,25 @@ _WORTH = 5000  # members: below, walking takes no longer than reading the index
 _KEPT = 6  # indices in memory; ImageNet-C has five archives, of 50 MB each
 
 
-class Entry(NamedTuple):
-  """An entry of an archive, except a folder.
+class Index(NamedTuple):
+  """The entries of an archive, in its order, in little memory.
 
   Attributes:
-    name: plain, see `members.plain_name`.
-    size: in bytes.
-    offset: offset of its first byte.
-    fault: why it is no plain file, in words; empty if it is one.
-    raw_name: the name as the archive spells it; empty if it is not known.
+    names: the names of all entries, joined, UTF-8.
+    ends: int64 `[N]`, the end of each name.
+    places: int64 `[N, 2]`, size and offset of each entry.
+    faulty: the first entry that is no plain file, if any is.
   """
 
-  name: str
-  size: int
-  offset: int
-  fault: str = ""
-  raw_name: str = ""
-
-
-class Index:
-  """The members of an archive, in its order, in little memory."""
-
-  def __init__(self, names: bytes, ends: np.ndarray, places: np.ndarray):
-    """Create an index.
-
-    Args:
-      names: the names of all members, joined, UTF-8.
-      ends: int64 `[N]`, the end of each name.
-      places: int64 `[N, 2]`, size and offset of each member.
-    """
-    self.names, self.ends, self.places = names, ends, places
-
-  def __len__(self) -> int:
-    """Return the number of members."""
-    return len(self.ends)
+  names: bytes
+  ends: np.ndarray
+  places: np.ndarray
+  faulty: Entry | None = None
 
   def entries(self) -> Iterator[Entry]:
-    """Yield all members."""
+    """Yield all entries, the faulty one first."""
+    if self.faulty:
+      yield self.faulty
     start = 0
     for end, (size, offset) in zip(self.ends.tolist(), self.places.tolist()):
       yield Entry(self.names[start:end].decode("utf-8"), size, offset)
@@ -78,56 +61,45 @@ _indices: collections.OrderedDict[_Key, Index] = collections.OrderedDict()
 _lock = threading.Lock()
 
 
-def find(archive: str, state: paths.State) -> Index | None:
-  """Return the index of an archive in one state; None if there is none yet."""
+def find(
+  archive: str, state: paths.State, walk: Callable[[], Iterable[Entry]]
+) -> Index:
+  """Return the index of an archive in one state.
+
+  Args:
+    walk: reads all headers; called if there is no index yet.
+  """
   with _lock:
     index = _indices.get((archive, state))
   if index is None:
     index = _read(archive, state)
-    if index is not None:
-      _keep(archive, state, index)
+    if index is None:
+      index = _indexed(walk())
+      if len(index.ends) >= _WORTH and not index.faulty:
+        _write(archive, state, index)
+    with _lock:
+      _indices[archive, state] = index
+      while len(_indices) > _KEPT:
+        _indices.popitem(last=False)
   return index
 
 
-class Recorder:
-  """A collector of the entries while an archive's headers are read."""
-
-  def __init__(self, archive: str, state: paths.State):
-    """Start the index of one archive in one state."""
-    self._archive, self._state = archive, state
-    self._names = bytearray()
-    self._ends = array.array("q")
-    self._places = array.array("q")
-    self._faultless = True
-
-  def add(self, entry: Entry) -> None:
-    """Add an entry; after the first faulty entry, add nothing."""
-    if entry.fault or not self._faultless:
-      self._faultless = False
-      return
-    self._names += entry.name.encode("utf-8")
-    self._ends.append(len(self._names))
-    self._places.extend((entry.size, entry.offset))
-
-  def save(self) -> None:
-    """Keep the index; call this at the archive's proper end."""
-    if not self._faultless or paths.state(self._archive) != self._state:
-      return
-    index = Index(
-      bytes(self._names),
-      np.array(self._ends, np.int64),
-      np.array(self._places, np.int64).reshape(-1, 2),
-    )
-    _keep(self._archive, self._state, index)
-    if len(index) >= _WORTH:
-      _write(self._archive, self._state, index)
-
-
-def _keep(archive: str, state: paths.State, index: Index) -> None:
-  with _lock:
-    _indices[archive, state] = index
-    while len(_indices) > _KEPT:
-      _indices.popitem(last=False)
+def _indexed(entries: Iterable[Entry]) -> Index:
+  names, ends, places = bytearray(), array.array("q"), array.array("q")
+  faulty = None
+  for entry in entries:
+    if entry.fault:
+      faulty = faulty or entry
+      continue
+    names += entry.name.encode("utf-8")
+    ends.append(len(names))
+    places.extend((entry.size, entry.offset or 0))
+  return Index(
+    bytes(names),
+    np.array(ends, np.int64),
+    np.array(places, np.int64).reshape(-1, 2),
+    faulty,
+  )
 
 
 def _neighbour_path(archive: str) -> str:

@@ -1,4 +1,4 @@
-"""Builders over a user's labelled pictures: corrupted, or as sequences."""
+"""Builders of a user's labelled pictures: corrupted, or perturbed as sequences."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class _Pictures(
   pictures.Builder,
   skip_registration=True,  # type: ignore[call-arg]
 ):
-  """Cropped by a rule, then corrupted by the edition of that size; or whole."""
+  """The builder of corrupted pictures: cropped by a rule, or in their own sizes."""
 
   EDITION = "imagenet"
   GEOMETRY = "imagenet"
@@ -28,10 +28,10 @@ class _Pictures(
 
   @classmethod
   def crop(cls, rule: str) -> str:
-    """Return the rule, under ImageNet-C's name if it is the same.
+    """Return the geometry for a model's rule; ImageNet-C's if both are the same.
 
-    Pictures as they are stored (`whole`) are corrupted in their own sizes (`none`).
-    Of a squashed set the rule's size alone counts.
+    `whole` pictures are corrupted in their own sizes (`none`). If the set is
+    squashed, only the size of the rule matters.
     """
     if rule == "whole":
       return "none"
@@ -47,7 +47,7 @@ class _Pictures(
     return pictures.sources_from_files(own.files(), rule, **own.reading)
 
   def example_features(self) -> dict[str, Any]:
-    """Return the features: a picture, its label, all right labels if they are several."""
+    """Return the features: picture, label and, if the set has several, all labels."""
     features = super().example_features()
     if self.OWN.several:
       features["labels"] = tfds.features.Sequence(self.label_feature())
@@ -61,7 +61,7 @@ class _Sequences(
   sequences.Builder,
   skip_registration=True,  # type: ignore[call-arg]
 ):
-  """ImageNet-P's sequences, by the edition of a model's size."""
+  """The builder of ImageNet-P's sequences, in the edition of a model's size."""
 
   EDITION = "imagenet"
   SIDE_PX = 224
@@ -71,7 +71,7 @@ class _Sequences(
     "squash64": "imagenet64",
     "short32_crop32": "cifar10",
   }
-  # What each edition starts from, as ImageNet-P's scripts (corruptions/sequence).
+  # The rule that each edition starts from, as in ImageNet-P's scripts.
   SOURCE_RULES = {"": "short256", "inception": "whole"}
   OWN: ClassVar[OwnSet]
   _CROPS = {224: "", 299: "inception", 64: "squash64", 32: "short32_crop32"}
@@ -86,8 +86,8 @@ class _Sequences(
     side = geometry.shape(rule)[0]
     if side not in cls._CROPS:
       raise errors.UserError(
-        f"{cls.set_name()}: sequences of {side} px are not known, but of"
-        f" {', '.join(map(str, cls._CROPS))} px: give a model of that size, or"
+        f"{cls.set_name()}: got {side} px, expected sequences of"
+        f" {', '.join(map(str, cls._CROPS))} px. Name a model of such a size, or set"
         " size= of evaluate."
       )
     return cls._CROPS[side]
@@ -104,7 +104,7 @@ class _Sequences(
 def _example(
   row: pictures.Row, *, labels: Mapping[str, Sequence[int]]
 ) -> tuple[str, dict[str, Any]]:
-  """Return (key, example), with all its labels if there may be several."""
+  """Return (key, example); the example has all labels if the set has several."""
   key, example = pictures.example(row)
   return key, {**example, "labels": labels[key]} if labels else example
 
@@ -123,7 +123,11 @@ def builder_class(own: OwnSet, as_sequences: bool) -> type[base.Builder]:
 def subclass(
   kind: type[base.Builder], own: OwnSet, called: str
 ) -> type[base.Builder]:
-  """Return a kind's builder of one set, under TFDS's name for it."""
+  """Return the builder class of one set.
+
+  Args:
+    called: the builder's name in TFDS.
+  """
 
   class Builder(
     kind,  # type: ignore[misc, valid-type]

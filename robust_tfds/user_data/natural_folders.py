@@ -35,7 +35,7 @@ class Folders(own_set.OwnSet):
       (_archive(row),),
       instructions=instructions(row),
     )
-    files = _of_parts(row, part, there)
+    files = _part_files(row, part, there)
     self.is_squashed = row.classes == natural_sets.AVERAGED
     self.joined = "mean" if self.is_squashed else "best"
     outputs = _outputs(row, files)
@@ -72,7 +72,7 @@ def _parts(row: natural_sets.Row) -> list[str]:
   return [each for each in row.configs.split(",") if each != natural_sets.ALL]
 
 
-def _of_parts(
+def _part_files(
   row: natural_sets.Row, part: str, there: Mapping[str, source.File]
 ) -> list[source.File]:
   """Return the pictures of a part, or of all; each must have some."""

@@ -18,7 +18,7 @@ import psutil
 import pytest
 from absl.testing import absltest, parameterized
 
-from robust_tfds import datasets, errors
+from robust_tfds import cores, datasets, errors
 from robust_tfds.building import build_session
 from robust_tfds.building.build_session import BuildSession
 from robust_tfds.datasets.digits import digits_dataset_builder
@@ -64,15 +64,19 @@ class TogetherTest(parameterized.TestCase):
     alone, together, scratch = (self._folder() for _ in range(3))
     said: list[str] = []
     for config in configs:
-      datasets.prepare(name, config, data_dir=alone, limit=limit)
-    whole = getattr(*read)
-    with mock.patch.object(*read, autospec=True, side_effect=whole) as reads:
+      datasets.prepare(name, config, data_dir=alone, limit=limit, workers=1)
+    whole, cls = getattr(*read), datasets.builder_class(name)
+    with (
+      mock.patch.object(*read, autospec=True, side_effect=whole) as reads,
+      mock.patch.object(cls, "CHUNK", 2),  # more chunks than threads
+      mock.patch.object(cores, "usable", return_value=3),
+    ):
       options = {"data_dir": together, "limit": limit, "say": said.append}
       built = datasets.prepare_all(
         name, configs, scratch_dir=scratch, **options
       )
       self.assertLen(list(built), len(configs))
-    self.assertEqual(reads.call_count, limit)
+    self.assertLen(reads.call_args_list, limit)
     self.assertNotEmpty(_files(alone))
     self.assertEqual(_files(together), _files(alone))
     words = rf"{limit} sources are decoded once: .*B in {scratch}/"
@@ -221,7 +225,7 @@ class WorkersTest(parameterized.TestCase):
     self.assertEqual([len(part) for part in parts], lengths)
     self.assertEqual([n for part in parts for n in part], list(range(count)))
 
-  @parameterized.parameters(1, 2)
+  @parameterized.parameters(None, 1, 2)
   def test_rows_in_order(self, count):
     with BuildSession(workers=count) as session:
       for size in (2, 3):  # of one config and of the next

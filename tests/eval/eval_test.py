@@ -14,7 +14,7 @@ class EvalTest(absltest.TestCase):
     """Each of its own line in the docstring; keys of the data are the config's."""
     signature = inspect.signature(evaluate).parameters
     names = set(signature) - {"predict", "dataset", "unknown"}
-    keys = set(spec.Data.model_fields) | {*dataset_config.OF_SOURCES}
+    keys = set(spec.Data.model_fields) | {*dataset_config.SOURCE_KEYS}
     for name, default in keywords.DEFAULTS.items():
       self.assertEqual(signature[name].default, default)
     self.assertEqual(set(keywords.DEFAULTS), names)

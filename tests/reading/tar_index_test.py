@@ -83,9 +83,7 @@ class TarIndexTest(in_folder.TestCase):
       self.path.write_bytes(archives_test.tar_bytes(files))
       self.assertEqual({n: d for n, (_, d) in _read(self.path).items()}, files)
 
-  def test_the_end_of_a_reading_alone_makes_an_index(self):
-    next(archives.members(self.path))
-    self.assertFalse(self.file.exists())
+  def test_a_cut_archive_has_no_index(self):
     self.path.write_bytes(archives_test.tar_bytes(_FILES)[:-20480])
     with self.assertRaisesRegex(Exception, "not a whole tar"):
       _read(self.path)
@@ -95,7 +93,7 @@ class TarIndexTest(in_folder.TestCase):
     link = archives_test._entry(archives_test.tarfile.SYMTYPE)
     self.path.write_bytes(archives_test.tar_bytes(_FILES, link))
     for _ in range(2):
-      with self.assertRaisesRegex(Exception, "a symbolic link"):
+      with self.assertRaisesRegex(Exception, "it is a link"):
         _read(self.path)
       self.assertEqual(_read(self.path, lambda name: False), {})
     self.assertFalse(self.file.exists())

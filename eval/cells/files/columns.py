@@ -135,16 +135,20 @@ def schema(
     columns: its columns: detections are stored in one of three forms.
   """
   if task == "sequences":
-    of_task = _CLEAN_OF_SEQUENCES if condition.clean else _SEQUENCES
+    task_columns = _CLEAN_OF_SEQUENCES if condition.clean else _SEQUENCES
   elif task in ("detection", "frame_detection"):
     forms = {"value": _NUMBERS, "category_id": _RESULT_LIST}
-    of_task = next((forms[n] for n in forms if n in columns), _DETECTED)
-    if task == "frame_detection" and of_task is _DETECTED:
-      of_task = {n: c for n, c in _DETECTED.items() if n != "image_id"}
+    task_columns = next((forms[n] for n in forms if n in columns), _DETECTED)
+    if task == "frame_detection" and task_columns is _DETECTED:
+      task_columns = {n: c for n, c in _DETECTED.items() if n != "image_id"}
   else:
-    of_tasks = {"frames": _FRAMES, "video": _VIDEO, "segmentation": _SEGMENTED}
-    of_task = of_tasks.get(task, _PICTURES)
-  return {**_EXAMPLE, **of_task}
+    columns_by_task = {
+      "frames": _FRAMES,
+      "video": _VIDEO,
+      "segmentation": _SEGMENTED,
+    }
+    task_columns = columns_by_task.get(task, _PICTURES)
+  return {**_EXAMPLE, **task_columns}
 
 
 def check(

@@ -1,6 +1,4 @@
-"""A run's config.json: its schema, its versions, and what may change on
-resuming.
-"""
+"""A run's config.json: its schema, its versions, and what may change on resuming."""
 
 import contextlib
 import json
@@ -18,8 +16,9 @@ from robust_tfds.storage import disk
 
 # Version of the layout and of the meaning of a cell's columns. Others are refused.
 VERSION = 4
-# Key in configs of another program's predictions: `mark` of the reference run.
-BESIDE = "beside"
+# Key in the config of predictions that another program made beside a run: `mark` of
+# that run's config.
+REFERENCE_KEY = "beside"
 # What may differ between two launches of one workdir: nothing here can change
 # a number.
 _RESUMABLE = (
@@ -44,9 +43,9 @@ _Levels = int | list[int]
 
 
 class _Settings(pydantic.BaseModel):
-  """Settings that are read; other keys are ignored.
+  """The settings that readers of a workdir need; other keys are ignored.
 
-  A run's own schema is in `eval/run/spec.py`; a workdir may come from someone else.
+  The full schema of a run is `eval/run/spec.py`. This one is for any workdir.
   """
 
   model_config = pydantic.ConfigDict(extra="allow", strict=True)
@@ -100,14 +99,14 @@ class _Config(_Settings):
 
 
 def read(path: epath.Path, *, any_pixels: bool = False) -> dict[str, Any]:
-  """Return the settings, and `versions` and `checksum` of this file.
+  """Return the settings with the file's `versions` and `checksum`.
 
   Args:
     any_pixels: whether cells with another version of the pixels are accepted,
       for reading only.
 
   Raises:
-    UserError: not a workdir, or one of another version.
+    UserError: it is no workdir, or one of another version.
     DamagedError: the file was changed; the message names the field.
   """
   if not disk.exists(path):
@@ -131,7 +130,7 @@ def read(path: epath.Path, *, any_pixels: bool = False) -> dict[str, Any]:
 
 
 def check_readable(path: epath.Path) -> None:
-  """Refuse only a damaged file; a missing one or one of another version passes.
+  """Refuse a damaged file; a missing file or one of another version passes.
 
   Raises:
     DamagedError: see `read`.
@@ -170,12 +169,12 @@ def check_same(path: epath.Path, config: ml_collections.ConfigDict) -> None:
   """Refuse a config.json of another run.
 
   Raises:
-    UserError: the message names what differs; or see `read`.
+    UserError: some settings differ, which the message names; or see `read`.
   """
-  differ = differences(read(path), plain(config))
-  if differ:
+  changed = differences(read(path), plain(config))
+  if changed:
     listed = "; ".join(
-      f"{k}: {then!r} there, {now!r} now" for k, (then, now) in differ.items()
+      f"{k}: {then!r} there, {now!r} now" for k, (then, now) in changed.items()
     )
     raise errors.UserError(
       f"{path.parent} belongs to a run with another config ({listed}). Use"
@@ -198,9 +197,7 @@ def differences(
     if k not in _RESUMABLE
     and k != "checksum"
     and not k.startswith("versions.")
-    and not k.endswith(
-      ".allow_random"
-    )  # a permission, which the fingerprint contains
+    and not k.endswith(".allow_random")  # a permission; the fingerprint has it
     and first.get(k) != second.get(k)
   }
 

@@ -1,8 +1,8 @@
 """Damaged cells: how they are detected, reported and moved aside.
 
-A finished cell is checked each time it is read: its note is complete and names
-this cell, its files match the note, no part of it is a link, and cells of one
-dataset and split have the same examples.
+A finished cell is checked each time it is read. Its note must be complete and name
+this cell, its files must match the note, and no part of it may be a link. Cells of
+one dataset and split must have the same examples.
 """
 
 import collections
@@ -74,13 +74,10 @@ def is_folder(path: epath.Path) -> bool:
   return place.is_dir() and not place.is_symlink()
 
 
-def find_other_examples(
+def find_deviating_examples(
   notes: Mapping[epath.Path, note_lib.Note],
 ) -> Iterator[tuple[epath.Path, str]]:
-  """Yield cells whose examples differ from those of most cells of their split.
-
-  Each comes with the reason in words.
-  """
+  """Yield cells whose examples differ from most cells of their split, with reasons."""
   splits: dict[tuple[str, str], list[epath.Path]] = {}
   for folder, note in notes.items():
     if note.split.name:
@@ -89,14 +86,14 @@ def find_other_examples(
   for folders in splits.values():
     count = collections.Counter(notes[f].split.ids for f in folders)
     usual = count.most_common(1)[0][0]
-    model = next(f for f in folders if notes[f].split.ids == usual)
+    typical = next(f for f in folders if notes[f].split.ids == usual)
     for folder in folders:
       split = notes[folder].split
       if split.ids != usual:
         yield (
           folder,
           f"{folder}: its {split.examples:,} examples are not the"
-          f" {notes[model].split.examples:,} of {model}, though both are of"
+          f" {notes[typical].split.examples:,} of {typical}, though both are of"
           f" {split.name}",
         )
 
@@ -106,7 +103,7 @@ def find_missing_examples(
   notes: Mapping[epath.Path, note_lib.Note],
   check: Callable[[epath.Path, note_lib.File], object],
 ) -> Iterator[tuple[epath.Path, str]]:
-  """Yield damaged files of examples and the cells that need them, with reasons.
+  """Yield damaged example files and the cells that need them, with reasons.
 
   Args:
     folder: the run's `examples`.
@@ -128,8 +125,7 @@ def find_missing_examples(
 
 
 def move_aside(root: epath.Path, path: epath.Path) -> epath.Path:
-  """Move a part of a workdir into its folder `damaged` and return the new
-  place.
+  """Move a part of a workdir into its folder `damaged`; return the new path.
 
   Raises:
     DiskError: it could not be moved.

@@ -1,5 +1,4 @@
-"""Features of a run's models: `robust-tfds features` writes them, figures read
-them.
+"""Files of layer features: `robust-tfds features` writes them, figures read them.
 
 <folder>/<run>/<label>/<condition>.npz   example_id, label, and `layer.<name>`, float32
                                          `[examples, channels]`, a layer each
@@ -63,17 +62,17 @@ class Features:
     )
 
   def write(self, folder: epath.Path) -> epath.Path:
-    """Write the file into a folder of the run and model and return its path."""
-    of_run = folder / names.folder_name(self.run)
-    place = of_run / names.folder_name(self.model)
+    """Write the file into the folder of its run and model; return its path."""
+    run_folder = folder / names.folder_name(self.run)
+    place = run_folder / names.folder_name(self.model)
     file, out = place / f"{self.condition}.npz", io.BytesIO()
     layers = {_LAYER + name: x for name, x in self.layers.items()}
-    of_examples = {"example_id": self.example_id, "label": self.label}
-    np.savez(out, allow_pickle=False, **of_examples, **layers)
+    columns = {"example_id": self.example_id, "label": self.label}
+    np.savez(out, allow_pickle=False, **columns, **layers)
     with disk.writing(folder):
       place.mkdir(parents=True, exist_ok=True)
       disk.write_bytes(file, out.getvalue())
-      disk.write_text(of_run / _CLASSES, json.dumps(list(self.classes)))
+      disk.write_text(run_folder / _CLASSES, json.dumps(list(self.classes)))
     return file
 
 
@@ -81,7 +80,7 @@ def read(folder: epath.Path) -> list[Features]:
   """Return all features of a folder, clean first.
 
   Raises:
-    UserError: there are none, or a damaged file.
+    UserError: the folder has no features, or a file is damaged.
   """
   files = sorted(folder.glob("*/*/*.npz"), key=_order)
   if not files:

@@ -1,17 +1,17 @@
 """Columns packed as the arrays of a file: small, and equal for equal rows.
 
-A column is stored under its name and how it is packed, read from the right:
+An array's name is the column's name and how it is packed:
 
-  score                 as it is: numbers that are not whole, truth values
-  top5.int32            whole numbers in the fewest bytes that hold them all,
-                        int8 to int64; given back as the type that is named
-  example_id.str        texts, one after the other in UTF-8, and beside them
-  example_id.lengths    how many bytes each has; given back as fixed-width text
-  masks.text            the same, given back as NumPy's strings of any length
-  segmentation.bytes    the same of bytes
-  boxes.ragged          of detections `[N, D, ...]` what is there, and beside them
-  detections.lengths    how many each of the N rows has, and D; the rest of each
-                        row is that of no detection: class -1, score 0, box 0
+  score                 unchanged: floats and booleans
+  top5.int32            integers, stored in the smallest type that holds them all
+                        (int8 to int64), read as the named type
+  example_id.str        texts, concatenated in UTF-8
+  example_id.lengths    the number of bytes of each text; read as fixed-width text
+  masks.text            the same, read as NumPy's variable-length strings
+  segmentation.bytes    the same for bytes
+  boxes.ragged          detections `[N, D, ...]` without the padding of each row
+  detections.lengths    D, then the number of detections of each of the N rows;
+                        padding has class -1, score 0 and box 0
 
 Reading returns exactly what was written.
 """
@@ -29,7 +29,7 @@ from robust_tfds.storage import npz
 _WHOLE = (np.int8, np.int16, np.int32, np.int64)
 _WHOLE_NAMES = tuple(np.dtype(t).name for t in _WHOLE)
 _TEXTS = {"U": "str", "T": "text", "S": "bytes"}  # by NumPy's kind
-# Columns of detections and what stands where there is none.
+# Columns of detections, and their values in padding.
 _NO_DETECTION = {"boxes": 0, "scores": 0, "classes": -1}
 _DETECTIONS = "detections"
 _SURROGATES = "surrogatepass"  # ids are whatever their files were called
@@ -64,7 +64,7 @@ def loads(data: bytes, source: str) -> dict[str, np.ndarray]:
 
 
 def pack(columns: Columns) -> dict[str, np.ndarray]:
-  """Pack columns as arrays, named as the module describes."""
+  """Pack columns as arrays, which are named as described at the top."""
   out: dict[str, np.ndarray] = {}
   for name, values in _unpadded(columns).items():
     kind = values.dtype.kind
@@ -101,17 +101,17 @@ def unpack(arrays: Columns) -> dict[str, np.ndarray]:
 
 
 def nbytes(columns: Columns) -> int:
-  """Return the memory of columns, with that of variable-length texts."""
+  """Return the bytes of columns in memory, variable-length texts included."""
   total = 0
   for values in columns.values():
     total += values.nbytes
-    if values.dtype.kind == "T":  # NumPy counts what points to them
+    if values.dtype.kind == "T":  # `nbytes` counts only the pointers
       total += int(np.strings.str_len(values).sum())
   return total
 
 
 def _narrow(name: str, values: np.ndarray) -> dict[str, np.ndarray]:
-  """Return whole numbers in the fewest bytes, named after their original type."""
+  """Return integers in the smallest type, named after their original type."""
   low, high = (values.min(), values.max()) if values.size else (0, 0)
   for dtype in _WHOLE:
     limits = np.iinfo(dtype)

@@ -95,16 +95,16 @@ class _About(Record):
     """
     rows = dict(zip(self.numbers, self.rows))
     ends = dict(zip(self.numbers, itertools.accumulate(self.rows)))
-    of_examples, of_cell, place = [], [], 0
+    example_places, cell_places, place = [], [], 0
     for number in self.cells[key]:
       count = rows[number]
       if number not in skipped:
-        of_examples.append(np.arange(ends[number] - count, ends[number]))
-        of_cell.append(np.arange(place, place + count))
+        example_places.append(np.arange(ends[number] - count, ends[number]))
+        cell_places.append(np.arange(place, place + count))
       place += count
     none = np.zeros(0, np.int64)
-    return np.concatenate([none, *of_examples]), np.concatenate(
-      [none, *of_cell]
+    return np.concatenate([none, *example_places]), np.concatenate(
+      [none, *cell_places]
     )
 
 
@@ -233,7 +233,7 @@ class Parts:
   def made(self, block: Range, cell: Cell) -> set[int]:
     """Return the numbers of a block's batches that all hosts have of a cell."""
     key = _key(cell)
-    of_hosts = [
+    host_numbers = [
       {
         number
         for name, about in self._held.items()
@@ -242,7 +242,7 @@ class Parts:
       }
       for host in range(self._hosts)
     ]
-    return set.intersection(*of_hosts)
+    return set.intersection(*host_numbers)
 
   def rows_of(self, cell: Cell) -> int:
     """Return how many of this host's rows of a cell need not be made again."""
@@ -278,8 +278,10 @@ class Parts:
       UserError: another run took over the cells.
     """
     self._workdir.check_writer()
-    of_block = [n.number for n in tuple(self._held) if n.block == block]
-    name = _Name(*block, max(of_block, default=-1) + 1, self._host, self._hosts)
+    block_numbers = [n.number for n in tuple(self._held) if n.block == block]
+    name = _Name(
+      *block, max(block_numbers, default=-1) + 1, self._host, self._hosts
+    )
     about = _About(
       version=_VERSION,
       cut=self._cut,
@@ -350,9 +352,9 @@ class Parts:
   def _have_all(self, key: str, names: Sequence[_Name]) -> bool:
     """Return whether every host has a cell's batches of a block in these parts."""
     for host in range(self._hosts):
-      of_host = [self._held[n] for n in names if n.host == host]
-      count = max((about.count for about in of_host), default=0)
-      numbers = {n for about in of_host for n in about.cells.get(key, ())}
+      host_parts = [self._held[n] for n in names if n.host == host]
+      count = max((about.count for about in host_parts), default=0)
+      numbers = {n for about in host_parts for n in about.cells.get(key, ())}
       if not count or len(numbers) < count:
         return False
     return True
@@ -390,12 +392,13 @@ class Parts:
     """Return the columns of a part's examples, and of cells."""
     path, about = self._folder / str(name), self._held[name]
     numbers = {key: i for i, key in enumerate(about.cells)}
-    of_cell = {cell: str(numbers[_key(cell)]) for cell in cells}
-    subjects = {"examples", *of_cell.values()}
+    number_by_cell = {cell: str(numbers[_key(cell)]) for cell in cells}
+    subjects = {"examples", *number_by_cell.values()}
     try:
       arrays = reading.npz_file(path, lambda n: n.split("/")[0] in subjects)
       return _columns(arrays, "examples"), {
-        cell: _columns(arrays, number) for cell, number in of_cell.items()
+        cell: _columns(arrays, number)
+        for cell, number in number_by_cell.items()
       }
     except (errors.UserError, KeyError) as e:
       disk.remove(path)

@@ -85,8 +85,8 @@ def finish(
     DiskError: the cell could not be written; it stays unfinished.
   """
   columns = sort(columns)
-  of_examples, of_model = split(columns)
-  data = packed.dumps(of_model)
+  example_columns, model_columns = split(columns)
+  data = packed.dumps(model_columns)
   with disk.writing(cell):
     cell.mkdir(parents=True, exist_ok=True)
     disk.remove_temporary(cell)
@@ -96,7 +96,7 @@ def finish(
         split_of, columns["example_id"], examples_lib.labels(columns)
       ),
       {FILE: note_lib.File.from_bytes(data)},
-      examples_lib.write(examples, of_examples),
+      examples_lib.write(examples, example_columns),
     )
     disk.write_bytes(cell / FILE, data)
     disk.write_text(cell / note_lib.FILE, note.dumps())
@@ -162,8 +162,8 @@ def read(
       note.
   """
   note = note_lib.read(cell)
-  of_examples = examples_lib.Reader().columns(examples, note.examples)
-  return together(cell, of_examples, outputs(cell, note)), note
+  example_columns = examples_lib.Reader().columns(examples, note.examples)
+  return together(cell, example_columns, outputs(cell, note)), note
 
 
 def together(

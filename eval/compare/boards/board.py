@@ -1,7 +1,7 @@
 """`Board`: models that can be compared, as plain data.
 
-CSVs, the site and figures read only these: no arrays of draws, no files, no
-task. All numbers are as in the table: rates are fractions.
+CSVs, the site and figures read boards alone: no arrays of draws, no files and no
+task. Numbers are as in the table: rates are fractions.
 """
 
 import dataclasses
@@ -24,7 +24,7 @@ WHOLE = "whole"
 PARTIAL = "partial"
 SEEN = "trained on test conditions"
 PRINTED = "printed"
-# Of models whose weights cannot be read, such as plain functions.
+# The hash of models whose weights cannot be read, such as plain functions.
 _NO_WEIGHTS = hashlib.sha256().hexdigest()
 
 
@@ -56,18 +56,16 @@ def numbers(rows: Iterable[Row], kind: Kind) -> dict[Key, Number]:
 def cells(
   rows: Iterable[Row], kind: Kind
 ) -> dict[Condition, dict[str, Number]]:
-  """Return a model's numbers of every condition at its own level; see
-  `numbers`.
-  """
+  """Return a model's numbers in each cell; see `numbers`."""
   return {
-    condition: {r.metric: r.number for r in of_cell}
-    for condition, of_cell in table.group_by_cell(rows, kind).items()
+    condition: {r.metric: r.number for r in cell_rows}
+    for condition, cell_rows in table.group_by_cell(rows, kind).items()
     if condition is not None
   }
 
 
 def words_of(value: Any) -> str:
-  """Return a fact's value for people; hashes are shortened.
+  """Format a fact's value; hashes are shortened.
 
   >>> words_of(None), words_of(""), words_of([224, 224]), words_of("0" * 64)
   ('unknown', 'none', '224 x 224', '000000000000...')
@@ -93,17 +91,17 @@ class Entry:
     model: its label in the run, or the printed name.
     run: name of the run's folder; empty for printed rows.
     seed: the run's seed; None for printed rows.
-    data: facts of the data in words, and `ids`, `labels`, `groups`: None is
-      unknown.
-    model_facts: facts of the model, in words; None is unknown.
+    data: facts of the data in words, and the hashes `ids`, `labels` and `groups`;
+      None: unknown.
+    model_facts: facts of the model, in words; None: unknown.
     numbers: numbers over cells.
     cells: condition -> metric -> number.
     state: `WHOLE`, `PARTIAL`, `SEEN` or `PRINTED`.
     remark: the state in words: which numbers are missing, which test conditions
       it was trained on, or how a printed row's protocol differs.
     rank: from 1; None if it is not ranked. Equal values share one.
-    rank_range: best and worst rank that the data leave open at 95 %; None if it
-      is not ranked or has no draws.
+    rank_range: best and worst rank that the 95 % intervals of paired differences
+      allow; None if it is not ranked or has no draws.
     source: the source of a printed row.
   """
 
@@ -132,15 +130,15 @@ class Entry:
 
   @property
   def printed(self) -> bool:
-    """Whether it is a row that a paper prints, which no run of ours made."""
+    """Whether it is a row that a paper prints rather than a model of a run."""
     return self.state == PRINTED
 
   @property
   def comparable(self) -> dict[str, Any]:
     """The facts of the data that entries of a board share.
 
-    The ids define the examples; a subset is only a name for them. Decoders and
-    the files of own corruptions may differ, and the board says so.
+    The ids define the examples, so a subset's name is left out if they are known.
+    Decoders and the files of own corruptions may differ, and the board says so.
     """
     free = {
       "decoders",
@@ -158,7 +156,7 @@ class Entry:
   def number(
     self, metric: str, corruption: str = "", level: int | None = None
   ) -> Number | None:
-    """Return a number over cells; None if the entry has none of the name.
+    """Return a number over cells; None if the entry has no such number.
 
     Args:
       corruption: empty for the whole benchmark.
@@ -209,7 +207,7 @@ class Board:
 
   @property
   def runs(self) -> list[Entry]:
-    """The entries that are no printed rows."""
+    """The entries of runs, without printed rows."""
     return [e for e in self.entries if not e.printed]
 
   @property

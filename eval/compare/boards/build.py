@@ -117,11 +117,11 @@ def _board(
     _entry(one.entry, label, metric, names) for one, label in zip(group, labels)
   ]
   draws = {e.key: one.draws for e, one in zip(entries, group)}
-  of_papers = printed.entries(first.entry.data, first.baseline, names)
+  printed_entries = printed.entries(first.entry.data, first.baseline, names)
   if first.side.task.whole_outputs or _protocol(first):
-    of_papers = []  # papers' boards have no custom metric, and do not adapt
+    printed_entries = []  # papers' boards have no custom metric, and do not adapt
   entries = _ranked(
-    [*entries, *of_papers],
+    [*entries, *printed_entries],
     draws,
     ranking,
   )

@@ -421,11 +421,11 @@ def _drawn(
 
   Each list is empty if a number has no draws.
   """
-  of_keys = []
+  draws_by_key = []
   for keys in ((key,), line.keys):
     listed = [_draws(draws.get(k, {}), m) for k in keys for m in axes.metrics]
-    of_keys.append([r for r in listed if r] if None not in listed else [])
-  own, others = of_keys
+    draws_by_key.append([r for r in listed if r] if None not in listed else [])
+  own, others = draws_by_key
   return own, others
 
 

@@ -201,8 +201,8 @@ def _exchanged(cells: Sequence[_Cell]) -> list[float]:
     differences[np.searchsorted(ids, group_ids[i]), i] = cell.group_differences
   exchanges = max(min(_MAX_DRAWS, _MAX_SIGNS // len(ids)), _MIN_DRAWS)
   p = significance.exchange_p(differences, exchanges)
-  of_intervals = [significance.interval_p(cell.difference) for cell in cells]
-  return np.fmax(p, of_intervals).tolist()
+  interval_p = [significance.interval_p(cell.difference) for cell in cells]
+  return np.fmax(p, interval_p).tolist()
 
 
 def _verdict(sign: int, difference: float) -> str:

@@ -56,9 +56,9 @@ def write(comparison: Comparison, folder: epath.Path, stem: str) -> None:
 
 
 def _bars(comparison: Comparison) -> list[list[Line]]:
-  """Return the lines of the panels: one of numbers in %, one of other numbers.
+  """Group the lines into panels: one for percentages, one for other numbers.
 
-  A comparison of clean data alone has its cells there too.
+  If only clean data were compared, the clean cells are shown too.
   """
   finite = [
     line
@@ -80,7 +80,7 @@ def _bars(comparison: Comparison) -> list[list[Line]]:
 
 
 def _maps(comparison: Comparison) -> dict[str, list[Line]]:
-  """Return the corrupted cells of the first metrics, by metric."""
+  """Return metric -> lines of its corrupted cells, for the first metrics."""
   out: dict[str, list[Line]] = {}
   for line in comparison.cells:
     if line.corruption:

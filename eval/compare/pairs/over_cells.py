@@ -69,10 +69,10 @@ def line(key: Key, first: Replicates, second: Replicates) -> Line:
   decrease = replicates.combine(significance.relative_decrease, first, second)
   known = definitions.any_task_metric(metric).bounds
   # Of a number that can be below 0, as relative CE can, any decrease is possible.
-  of_decrease = _AT_MOST_1 if known[0] >= 0 else (-math.inf, math.inf)
+  decrease_bounds = _AT_MOST_1 if known[0] >= 0 else (-math.inf, math.inf)
   ends = [
     spread.number(difference, spread.difference_bounds(known)),
-    spread.number(decrease, of_decrease),
+    spread.number(decrease, decrease_bounds),
   ]
   return Line(
     metric,
@@ -151,11 +151,11 @@ def split(
     return line.level or 0, order.index(line.metric) if known else len(order)
 
   metrics = list(dict.fromkeys(line.metric for line in every))
-  of_corruptions = [line for line in every if not line.whole_benchmark]
+  corruption_lines = [line for line in every if not line.whole_benchmark]
   return (
     sorted((line for line in every if line.whole_benchmark), key=place),
     sorted(
-      of_corruptions,
+      corruption_lines,
       key=lambda line: (line.level or 0, metrics.index(line.metric)),
     ),
   )

@@ -102,8 +102,8 @@ def find(task: str, name: str) -> tuple[Topic, Metric] | None:
   if family.startswith(HELD_OUT):
     whole = find(task, name.replace(HELD_OUT, "", 1))
     return whole and (whole[0], whole[1].held_out)
-  of_task = _TOPIC_OF.get(task, task)
-  own = [topic for topic in topics() if topic.task in (of_task, "")]
+  topic_task = _TOPIC_OF.get(task, task)
+  own = [topic for topic in topics() if topic.task in (topic_task, "")]
   # Clean cells of other tasks are scored like those of classification.
   for topic in (*own, topics()[0]):
     for defined in topic.metrics:
@@ -144,8 +144,8 @@ def printed_heading(name: str) -> str:
 
 def topic_of(task: str) -> Topic | None:
   """Return a task's own topic."""
-  of_task = _TOPIC_OF.get(task, task)
-  return next((topic for topic in topics() if topic.task == of_task), None)
+  topic_task = _TOPIC_OF.get(task, task)
+  return next((topic for topic in topics() if topic.task == topic_task), None)
 
 
 def title_of(task: str) -> str:

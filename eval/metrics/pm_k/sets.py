@@ -133,21 +133,21 @@ def checked(correct: np.typing.ArrayLike, sets: Sets) -> np.ndarray:
 
 def _set_videos(video: np.typing.ArrayLike, sets: Sets) -> np.ndarray:
   """Return the video of each set, which all of its frames must name."""
-  of_frames = _ids("video", video)
-  if of_frames.shape != sets.frame.shape:
+  frame_videos = _ids("video", video)
+  if frame_videos.shape != sets.frame.shape:
     raise errors.UserError(
       f"video must be [{len(sets.frame)}] like frame, got"
-      f" {list(of_frames.shape)}."
+      f" {list(frame_videos.shape)}."
     )
-  of_frames = of_frames.astype(np.str_)
-  of_sets = of_frames[sets.anchor]
-  other = of_sets[sets.set_index] != of_frames
+  frame_videos = frame_videos.astype(np.str_)
+  set_videos = frame_videos[sets.anchor]
+  other = set_videos[sets.set_index] != frame_videos
   if other.any():
     raise errors.UserError(
       f"The frames of a set are of one video; {sets.row(int(np.argmax(other)))}"
       " is of another than its anchor."
     )
-  return of_sets
+  return set_videos
 
 
 def _ids(what: str, group_id: np.typing.ArrayLike) -> np.ndarray:

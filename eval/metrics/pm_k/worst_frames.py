@@ -230,9 +230,11 @@ class Frames:
       np.zeros(len(self.images), np.int64),
       number * len(self.images),
     )
-    of_frames = got.precision[:, 0, 0].reshape(len(self.images), number)
+    frame_precision = got.precision[:, 0, 0].reshape(len(self.images), number)
     return {
-      self.images[i]: float(np.mean(of_frames[i][~np.isnan(of_frames[i])]))
+      self.images[i]: float(
+        np.mean(frame_precision[i][~np.isnan(frame_precision[i])])
+      )
       for i in np.unique(image).tolist()
     }
 

@@ -1,7 +1,7 @@
-"""A stream on the disk: what was shown, and the networks' states.
+"""A stream's file on disk: the answers so far, and the states of the networks.
 
 `stream.npz` in the workdir is written every 30 seconds, so that a stopped stream
-goes on there, and at the end, without the states.
+can continue. At the end it is written once more, without the states.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ACCURACY, _STATE = "accuracy", "state"  # before the number of a network
 
 @dataclasses.dataclass
 class Shown:
-  """What networks were shown of a stream.
+  """The part of a stream that networks have seen, and their accuracy on it.
 
   Attributes:
     accuracy: label -> share of right answers in each batch.
@@ -44,7 +44,7 @@ class Shown:
 
 
 class Keeper:
-  """Reads and writes what was shown of one stream; nothing without a folder."""
+  """The reader and writer of one stream's file; without a folder it does nothing."""
 
   def __init__(
     self,
@@ -52,7 +52,7 @@ class Keeper:
     facts: str,
     networks: Mapping[str, models_lib.Network],
   ):
-    """Create it; read nothing yet.
+    """Create the keeper; read nothing yet.
 
     Args:
       folder: the workdir; None: nothing is kept.
@@ -64,19 +64,19 @@ class Keeper:
     self._written = time.monotonic()
 
   def begin(self) -> Shown:
-    """Return what an earlier start was shown; its networks go on from there.
+    """Return what an earlier start has shown, and restore the networks' states.
 
     Raises:
-      UserError: the workdir is of another stream.
+      UserError: the workdir belongs to another stream.
     """
     shown = Shown({label: [] for label in self._networks})
     if not (self._path and disk.exists(self._path)):
       return shown
     arrays = reading.npz_file(self._path)
-    (before,) = arrays.get("facts", ["of nobody knows what"])
+    (before,) = arrays.get("facts", ["unknown"])
     if before != self._facts:
       raise errors.UserError(
-        f"{self._path}: it holds the stream {before}; and asked for is"
+        f"{self._path}: it holds another stream. There: {before}. Now:"
         f" {self._facts}. Name another workdir, or remove this one."
       )
     shown.sizes = arrays["sizes"].tolist()
@@ -87,10 +87,10 @@ class Keeper:
     return shown
 
   def keep(self, shown: Shown, *, whole: bool = False) -> None:
-    """Write what was shown, if it is time.
+    """Write what was shown if the last writing is 30 seconds ago.
 
     Args:
-      shown: up to now.
+      shown: everything up to now.
       whole: whether the stream is at its end.
     """
     if not self._path:

@@ -1,4 +1,4 @@
-"""The models of a stream, and the pictures that it is made of."""
+"""The models that a stream is shown to, and the pictures that it is made from."""
 
 from __future__ import annotations
 
@@ -28,12 +28,12 @@ from robust_tfds.storage import paths
 
 @dataclasses.dataclass(frozen=True)
 class Set:
-  """What a stream's pictures are.
+  """The clean pictures that a stream is made from.
 
   Attributes:
     clean: data set of the same classes, which says what a model must answer.
     side_px: side of the pictures that are shown.
-    sources: manual dir -> all pictures, whole.
+    sources: manual dir -> all pictures, uncropped.
   """
 
   clean: str
@@ -42,7 +42,7 @@ class Set:
 
 
 def _imagenet(manual_dir: str) -> Sequence[pictures.Source]:
-  """Return ImageNet's validation pictures; MissingError where they are not."""
+  """Return ImageNet's validation pictures; MissingError if they are missing."""
   with known_files.lacking("imagenet_c", manual_dir, imagenet.INSTRUCTIONS):
     files = imagenet.clean(paths.parse(manual_dir or ".", "manual_dir"))
   return pictures.sources_from_files(files, "whole")
@@ -65,7 +65,7 @@ class Network:
   def __init__(
     self, model: Model, variables: Any, method: Method | None = None
   ):
-    """Begin with the source's weights; without a method they stay."""
+    """Start from the model's weights, which only a method changes."""
     self._variables, self._state = variables, None
     self._method = method
     self._answer: Callable[..., Any] = model.apply
@@ -78,12 +78,12 @@ class Network:
   def right(
     self, images: np.ndarray, labels: np.ndarray, number: int
   ) -> np.ndarray:
-    """Answer a batch, and adapt to it: bool `[B]`, whether answers are right.
+    """Answer a batch and adapt to it; return bool `[B]`, which answers are right.
 
     Args:
       images: uint8 `[B, S, S, 3]`.
       labels: int `[B]`.
-      number: of the batch, which what a method draws depends on.
+      number: the batch's number, from which a method draws its random numbers.
     """
     if self._state is None:
       logits = self._answer(self._variables, images)
@@ -94,7 +94,7 @@ class Network:
 
   @property
   def mark(self) -> str:
-    """A hash of its weights and of its method's settings: 12 digits."""
+    """A hash of the weights and of the method's settings: 12 digits."""
     settings = (
       {
         f.name: getattr(self._method, f.name)
@@ -108,12 +108,12 @@ class Network:
     return hashlib.sha256(text.encode()).hexdigest()[:12]
 
   def state(self) -> dict[str, np.ndarray]:
-    """Return what it has adapted to, as arrays; empty without a method."""
+    """Return the adapted state as arrays; empty without a method."""
     leaves = jax.device_get(jax.tree.leaves(self._state))
     return {f"{i}": np.asarray(leaf) for i, leaf in enumerate(leaves)}
 
   def restore(self, arrays: Mapping[str, np.ndarray]) -> None:
-    """Go on with arrays of `state`; without any, begin with the source."""
+    """Continue from the arrays of `state`; if empty, from the model's weights."""
     first, structure = jax.tree.flatten(self._state)
     if arrays:
       # Files have no arrays without dimensions.
@@ -124,10 +124,10 @@ class Network:
 def loaded(
   predict: Any, of: Set, keywords: Mapping[str, Any], folder: str
 ) -> dict[str, tuple[Model, Any]]:
-  """Return label -> model and weights, as `evaluate` takes models.
+  """Return label -> (model, weights) of models in any form that `evaluate` takes.
 
   Raises:
-    UserError: a model of other classes, or without weights.
+    UserError: a model has other classes, or no weights.
   """
   values = {**keywords, "conditions": "none", "limit": 0}
   spec, objects = keywords_lib.spec_of(predict, of.clean, values)
@@ -147,6 +147,6 @@ def loaded(
 
 
 def check_frost(names: Sequence[str], keywords: Mapping[str, Any]) -> None:
-  """Refuse a stream with frost where its pictures are nowhere."""
+  """Refuse a stream with frost if the frost pictures are missing."""
   if "frost" in names:
     frost_pictures.check(keywords["frost_dir"], keywords["manual_dir"])

@@ -44,15 +44,15 @@ def write(workdir: Workdir, name: str, arrays: Mapping[str, Any]) -> None:
 
 
 class Checkpoints:
-  """Those of one pass; the last one alone is on the disk."""
+  """The checkpoints of one pass, of which the disk holds only the last."""
 
   def __init__(self, workdir: Workdir, cells: Sequence[Cell], models: Models):
-    """Create it without touching the disk.
+    """Create the checkpoints without touching the disk.
 
     Args:
-      workdir: where they are written.
-      cells: all that the run makes of the source.
-      models: label -> those that adapt and lack cells.
+      workdir: the run's workdir.
+      cells: all cells that the run makes from the source.
+      models: label -> model, of those that adapt and have unfinished cells.
     """
     self._workdir, self._models = workdir, models
     self._labels = list(dict.fromkeys(c.model for c in cells))
@@ -64,14 +64,14 @@ class Checkpoints:
   def go_back(
     self, parts: parts_lib.Parts, missing: Sequence[Cell], share: int
   ) -> None:
-    """Go on from the last checkpoint, else from the beginning of the stream.
+    """Continue from the last checkpoint, else from the beginning of the stream.
 
     Args:
-      parts: the parts; those of rows that are shown again are removed.
+      parts: the parts; those with rows that will be shown again are removed.
       missing: cells that are not finished.
-      share: rows of the pass.
+      share: number of rows of the pass.
     """
-    self.rows = max(self._kept(), default=0)
+    self.rows = max(self._saved_rows(), default=0)
     parts.prepare(missing)
     parts.look()
     parts.remove_from(self.rows)
@@ -94,7 +94,7 @@ class Checkpoints:
       )
 
   def take(self, rows: int) -> Callable[[], None]:
-    """Return what writes the states of now, after the parts of these rows."""
+    """Copy the states; return a function that writes them as those after `rows`."""
     states = {
       f"{self._labels.index(label)}/{name}": array
       for label, model in self._models.items()
@@ -103,13 +103,13 @@ class Checkpoints:
     return functools.partial(self._write, rows, states)
 
   def remove(self) -> None:
-    """Remove the last one: the cells are finished."""
-    for rows in self._kept():
+    """Remove the last checkpoint, since the cells are finished."""
+    for rows in self._saved_rows():
       disk.remove(self._path(rows))
     disk.remove_empty(self._workdir.path / FOLDER)
 
   def _write(self, rows: int, states: Mapping[str, Any]) -> None:
-    before = self._kept()
+    before = self._saved_rows()
     write(self._workdir, self._path(rows).name, states)
     self.rows = rows
     for old in before:
@@ -118,8 +118,8 @@ class Checkpoints:
   def _path(self, rows: int) -> Any:
     return self._workdir.path / FOLDER / f"{self._first}{rows:09d}.npz"
 
-  def _kept(self) -> list[int]:
-    """Return the rows of those on the disk."""
+  def _saved_rows(self) -> list[int]:
+    """Return the row numbers of the checkpoints on the disk."""
     folder = self._workdir.path / FOLDER
     found = (self._name.fullmatch(p.name) for p in disk.below(folder, 1))
     return [int(match[1]) for match in found if match]

@@ -279,8 +279,8 @@ class Pass:
     self._parts.write(part.block, part.count, examples, part.outputs)
     self._stages.add("write", time.perf_counter() - start)
     if part.count and self._finishes(part.block):
-      of_pass = itertools.chain(*self._by_condition.values())
-      self._tell(part.outputs or of_pass)  # none: batches were counted late
+      pass_cells = itertools.chain(*self._by_condition.values())
+      self._tell(part.outputs or pass_cells)  # none: batches were counted late
 
   def _tell(self, cells: Iterable[Cell]) -> None:
     """Report those cells that are whole."""
@@ -303,8 +303,8 @@ class Pass:
       self._progress.programs(len(self._by_condition))
       shapes = self._show.shapes(batch)
       if shapes is not None:
-        of_labels = devices.batch_shape(batch.label, self._mesh)
-        ahead.do(functools.partial(self._compile_ahead, shapes, of_labels))
+        label_shape = devices.batch_shape(batch.label, self._mesh)
+        ahead.do(functools.partial(self._compile_ahead, shapes, label_shape))
     return _PlacedBatch(
       dataclasses.replace(step, batch=None),
       dataclasses.replace(batch, image=np.zeros(0, np.uint8)),

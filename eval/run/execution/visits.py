@@ -98,10 +98,10 @@ def _stream_visits(
   domains, seen = stream.domains(listed), set()
   numbered = enumerate(clean if stream.setting == "mixed" else clean + domains)
   for number, condition in numbered:
-    of_domain = [c for c in cells if c.condition == condition]
+    domain_cells = [c for c in cells if c.condition == condition]
     again, fresh = condition in seen, number == len(clean)
     fresh &= stream.setting in streams.SEQUENTIAL
-    yield Visit(source(condition), of_domain, labels, number, again, fresh)
+    yield Visit(source(condition), domain_cells, labels, number, again, fresh)
     seen.add(condition)
   if stream.setting == "mixed" and domains:
     together = mixed.MixedSource(
@@ -163,8 +163,8 @@ class Maker:
     disk.remove(self._folder)
 
   def _is_finished(self, stream: tuple[str, ...], done: set[Cell]) -> bool:
-    of_stream = [v for v in self._visits if v.stream == stream]
-    return all(cell in done for v in of_stream for cell in v.cells)
+    stream_visits = [v for v in self._visits if v.stream == stream]
+    return all(cell in done for v in stream_visits for cell in v.cells)
 
   def _go_on(
     self, visit: Visit, adapts: Mapping[str, Adapt], lacking: Sequence[Cell]
@@ -204,14 +204,14 @@ class Maker:
     """Make all cells of a mixed stream; their rows come one among the other."""
     level = source.conditions[0].level
     together = Condition("all domains", level)
-    of_model = {
+    cell_by_model = {
       c.model: dataclasses.replace(c, condition=together) for c in cells
     }
     parts = _Gathered()
-    self._pass(source, list(of_model.values()), parts)
+    self._pass(source, list(cell_by_model.values()), parts)
     self._maker.expect(lacking)
     for cell in lacking:
-      rows = parts.rows(of_model[cell.model])
+      rows = parts.rows(cell_by_model[cell.model])
       number = source.conditions.index(cell.condition)
       chosen = rows.pop(mixed.COLUMN) == number
       rows = {name: column[chosen] for name, column in rows.items()}
@@ -229,8 +229,8 @@ class Maker:
     return self._workdir.path / checkpoints.FOLDER
 
   def _path(self, stream: tuple[str, ...], label: str, number: int) -> Any:
-    of_stream = [v for v in self._visits if v.stream == stream]
-    digest = checkpoints.digest([c for v in of_stream for c in v.cells])
+    stream_visits = [v for v in self._visits if v.stream == stream]
+    digest = checkpoints.digest([c for v in stream_visits for c in v.cells])
     return self._folder / f"{digest}-{number:03d}-{stream.index(label)}.npz"
 
   def _reached(self, stream: tuple[str, ...], done: set[Cell]) -> int:

@@ -108,11 +108,11 @@ def _define(
   _check_sides(label, entry, kind)
   stated = entry
   entry = entry if model_object else training_data.as_trained(entry)
-  of_timm = functools.partial(_timm_network, label, entry, lacks, fetch)
+  timm_network = functools.partial(_timm_network, label, entry, lacks, fetch)
   if texts:
     tower.check(entry.name)
     entry = entry.model_copy(update={"num_classes": len(texts.names)})
-  model = _model(label, entry, model_object, kind, of_function, of_timm)
+  model = _model(label, entry, model_object, kind, of_function, timm_network)
   if texts and model_object:  # other models are known by name
     if model_object.variables is not None:
       raise errors.UserError(
@@ -215,16 +215,16 @@ def _num_classes(label: str, entry: spec_lib.Model) -> int | None:
     UserError: `num_classes` and `spec.num_classes` differ.
   """
   stated = entry.num_classes or None
-  in_spec: int | None = entry.spec.get("num_classes")
-  if stated and in_spec and stated != in_spec:
+  spec_classes: int | None = entry.spec.get("num_classes")
+  if stated and spec_classes and stated != spec_classes:
     raise errors.UserError(
-      f"Model {label}: num_classes is {stated} and spec.num_classes {in_spec}:"
+      f"Model {label}: num_classes is {stated} and spec.num_classes {spec_classes}:"
       " set one of them."
     )
-  if not (stated or in_spec):
+  if not (stated or spec_classes):
     disclosed = training_data.read_disclosure(entry)
     return len(disclosed.classes) if disclosed else None
-  return stated or in_spec
+  return stated or spec_classes
 
 
 def _checkpoint(

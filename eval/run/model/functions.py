@@ -26,7 +26,7 @@ _ADAPTERS = {
   "onnxruntime": ("onnx", "'model.onnx'"),
 }
 _SIDE_PX = 224  # ImageNet's crop
-# Kinds of models that are shown whole pictures, and their name.
+# Kinds of models that are shown uncropped pictures -> their name in messages.
 _OWN_SIZES = {"detection": "detector", "segmentation": "segmenter"}
 
 
@@ -36,7 +36,7 @@ def model(
   counts: Sequence[int],
   *,
   is_asked: bool,
-  whole: bool = False,
+  for_metric: bool = False,
   side_px: int | None = None,
   classes: Any = None,
   label: str = "",
@@ -46,16 +46,18 @@ def model(
   Args:
     function: as `models.adapters.on_host` takes it.
     counts: numbers of classes that models of the set may have, its own first.
-    is_asked: whether a classifier of pictures is asked which of them it has.
-    whole: its answers go to a custom metric: it is not asked, and shown
-      pictures as they are stored where `side_px` is None.
+    is_asked: whether a classifier answers a test picture, which tells its number of
+      classes.
+    for_metric: whether its answers go to a custom metric. Then there is no test
+      picture, and without `side_px` pictures are shown as they are stored.
     side_px: side of the square pictures that it is shown; None: 224.
-    classes: what its outputs stand for, as a config says; None: the set's classes.
-    label: its name; empty: the function's.
+    classes: the meaning of its outputs, as in a config; None: the set's classes.
+    label: the model's name; empty: the function's.
 
   Raises:
-    UserError: no function, or a network of a framework, whose adapter it names; a
-      classifier that fails, or answers with another shape; a detector's size.
+    UserError: it is no function, or it is a network of a framework, whose adapter the
+      message names; a classifier fails or answers with another shape; a detector
+      got a size.
   """
   _check_plain(function, kind)
   if side_px and kind in _OWN_SIZES:
@@ -63,7 +65,7 @@ def model(
       f"size={side_px}: a {_OWN_SIZES[kind]} is shown pictures of their own sizes."
       " Leave it out."
     )
-  if whole:
+  if for_metric:
     spec = _spec(kind, counts[0], side_px or _SIDE_PX)
     if isinstance(spec, Spec):
       resize = spec.resize if side_px else "whole"
@@ -72,12 +74,12 @@ def model(
       function, spec, name=label or _name(function)
     )
   side_px = side_px or _SIDE_PX
-  of_pictures = kind == "classification"
+  is_classifier = kind == "classification"
   count = counts[0]
-  if classes and (of_pictures or classes not in own_set.ORDERS):
-    named = 0 if of_pictures else _named(classes)
+  if classes and (is_classifier or classes not in own_set.ORDERS):
+    named = 0 if is_classifier else _named(classes)
     count = named or _answered(function, side_px)
-  elif of_pictures and is_asked:
+  elif is_classifier and is_asked:
     count = _answered(function, side_px, counts)
   spec = _spec(kind, count, side_px)
   return adapters.get("on_host")(function, spec, name=label or _name(function))
@@ -116,8 +118,8 @@ def _spec(kind: Kind, classes: int, side_px: int) -> ModelSpec:
     return DetectorSpec(num_classes=classes, short_px=0, label_space="custom")
   if kind == "segmentation":
     return SegmenterSpec(num_classes=classes, label_space="custom")
-  of_kind = VideoSpec if kind == "video" else Spec
-  return of_kind(
+  spec_class = VideoSpec if kind == "video" else Spec
+  return spec_class(
     num_classes=classes,
     input_px=side_px,
     flexible=True,

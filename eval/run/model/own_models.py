@@ -112,8 +112,8 @@ def continue_or_claim(
     folder = workdir.model_folder(label)
     if not _is_noted(folder, model):
       # Before the note: a kill between them changes nothing.
-      of_label = [cell for cell in cells if cell.model == label]
-      parts.Parts(workdir, of_label).remove()
+      model_cells = [cell for cell in cells if cell.model == label]
+      parts.Parts(workdir, model_cells).remove()
     folder.mkdir(parents=True, exist_ok=True)
     disk.write_text(
       _note(folder), json.dumps(model.note(), sort_keys=True) + "\n"
@@ -188,8 +188,8 @@ def _checked(
   if maps:  # a class for every pixel
     axes["classes"] = 3
   detected = {"boxes", "scores", "classes", "valid"} <= {*answers}
-  of_its_own = not axes.keys() & answers.keys()  # for a custom metric
-  whole = "logits" in answers or detected or maps or of_its_own
+  is_custom = not axes.keys() & answers.keys()  # for a custom metric
+  whole = "logits" in answers or detected or maps or is_custom
   if not whole or any(
     a.ndim != axes.get(k, a.ndim) for k, a in answers.items()
   ):

@@ -26,13 +26,13 @@ def words(entry: Model) -> str | None:
 
   Also how a last layer was fitted, where the run does it.
   """
-  of_network = _network_data(entry)
+  network_data = _network_data(entry)
   if not entry.last_layer:
-    return of_network
+    return network_data
   recipe = ", ".join(
     f"{k} {v}" for k, v in entry.last_layer.model_dump().items()
   )
-  return f"{of_network or 'unknown data'}; last layer: {recipe}"
+  return f"{network_data or 'unknown data'}; last layer: {recipe}"
 
 
 def _network_data(entry: Model) -> str | None:

@@ -48,12 +48,12 @@ def texts(
       " is named: set checkpoint to the file of both towers."
     )
   known = {wnid: label for label, wnid in enumerate(imagenet.wnids())}
-  of_imagenet = bool(classes) and set(classes) <= known.keys()
+  is_imagenet = bool(classes) and set(classes) <= known.keys()
   named = bool(classes) and not any(map(_WNID.fullmatch, classes))
   if entry.class_names:
     names = _own_words(entry, classes or [str(label) for label in range(count)])
     owner = f"{_KEY}'s"
-  elif of_imagenet:
+  elif is_imagenet:
     published, owner = prompts.imagenet()
     names = [published[known[wnid]] for wnid in classes]
   elif named:
@@ -66,7 +66,7 @@ def texts(
       " class<TAB>words a line (of evaluate {class: words}); the first class is"
       f" {classes[0] if classes else '0'}."
     )
-  published_names = of_imagenet and not entry.class_names
+  published_names = is_imagenet and not entry.class_names
   return texts_lib.make(
     names, entry.prompts or (), owner, published=published_names
   )

@@ -411,12 +411,12 @@ def _gflops(plan: Plan) -> dict[str, float]:
 
 def _provenance(plan: Plan, clean: inputs.Source) -> list[str]:
   setting, own = plan.task.setting, clean.builder.OWN
-  of_set = f"{own.name} (content {own.content}), " if own else ""
+  set_words = f"{own.name} (content {own.content}), " if own else ""
   if own and own.left_out:
-    of_set += f"{own.left_out:,} files that cannot be read left out, "
+    set_words += f"{own.left_out:,} files that cannot be read left out, "
   return [
     f"robust_tfds {provenance.code_version()}",
-    f"{of_set}{clean.builder.info.full_name}, split {clean.split},"
+    f"{set_words}{clean.builder.info.full_name}, split {clean.split},"
     f" {clean.builder.counted(clean.total, clean.split)} examples",
     f"edition {setting.edition or 'none'}, codec"
     f" {setting.codec or 'as stored'}, {pixel_origin(plan)}, seed {setting.seed}",

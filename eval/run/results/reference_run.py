@@ -83,7 +83,7 @@ def joined(
       " this one another label: the file's name, or a column 'model'."
     )
   theirs = {c.condition: c for c in reversed(run.cells_of(dataset))}
-  of_cells, facts = {}, ModelFacts(adapter=cell_facts.ELSEWHERE)
+  columns_by_cell, facts = {}, ModelFacts(adapter=cell_facts.ELSEWHERE)
   for cell in predictions.cells:
     other = theirs.get(cell.condition)
     if other is None or other.data is None:
@@ -95,12 +95,12 @@ def joined(
     _check_stated(predictions, other, source)
     columns = _join_groups(cell, predictions, run.columns(other), source)
     cell = dataclasses.replace(cell, data=other.data, model_facts=facts)
-    of_cells[cell] = columns
+    columns_by_cell[cell] = columns
   return dataclasses.replace(
     predictions,
     config=_config(predictions, run, dataset),
-    cells=list(of_cells),
-    columns=of_cells.__getitem__,
+    cells=list(columns_by_cell),
+    columns=columns_by_cell.__getitem__,
     notes=[
       *predictions.notes,
       f"facts of the data: those of {options.facts}",
@@ -115,14 +115,16 @@ def _check_stated(predictions: base.Run, run_cell: Cell, source: str) -> None:
   """Refuse a table that itself says that its pictures are different."""
   draws = conditions.draws_in_words(run_cell.dataset, run_cell.seed)
   for fact, values in predictions.stated.items():
-    of_run = str(getattr(run_cell.data, fact, None) or "")
-    of_run = draws if fact == "draws" else of_run
+    run_value = str(getattr(run_cell.data, fact, None) or "")
+    run_value = draws if fact == "draws" else run_value
     wrong = [
-      v for v in values if _LOSSLESS.get(v, v) != _LOSSLESS.get(of_run, of_run)
+      v
+      for v in values
+      if _LOSSLESS.get(v, v) != _LOSSLESS.get(run_value, run_value)
     ]
     if wrong:
       raise errors.UserError(
-        f"{source}: {fact} is {wrong[0]!r}, and {of_run!r} in the run of --facts:"
+        f"{source}: {fact} is {wrong[0]!r}, and {run_value!r} in the run of --facts:"
         " its models saw other pixels. Leave --facts out, or name a RUN of the same"
         " (of corrupt_folder: geometry=none, and --name and --seed the run's)."
       )
@@ -147,5 +149,5 @@ def _config(
   data = {**run.settings(dataset).data.to_dict(), **config["data"]}
   mark = config_file.mark(config_file.plain(run.config))
   return ml_collections.ConfigDict(
-    {**config, "data": data, config_file.BESIDE: mark}
+    {**config, "data": data, config_file.REFERENCE_KEY: mark}
   )

@@ -47,11 +47,11 @@ def columns(results: Any, truth: Mapping[str, Any]) -> dict[str, np.ndarray]:
       f"A COCO results list expected, got {coco_rows.quoted(results)}."
     )
   truth = checks.ground_truth(truth)
-  of_kinds = {
+  detections_by_kind = {
     kind: checks.detections(truth, results, kind)
     for kind in _rows_kinds(results)
   }
-  one = next(iter(of_kinds.values()))
+  one = next(iter(detections_by_kind.values()))
   names = np.array([str(i) for i in one.image_id], np.str_)
   count: collections.Counter[int] = collections.Counter()
   places = []
@@ -67,7 +67,7 @@ def columns(results: Any, truth: Mapping[str, Any]) -> dict[str, np.ndarray]:
     "category_id": np.array(one.category_id, np.int64),
     "score": one.score,
   }
-  for detections in of_kinds.values():
+  for detections in detections_by_kind.values():
     if detections.bbox is not None:
       out["bbox"] = detections.bbox
     else:
@@ -91,13 +91,13 @@ def _rows_kinds(results: Sequence[Any]) -> list[str]:
   rows = coco_rows.Rows.from_list(results, "Detection").rows
   out = []
   for kind, key in _KEYS.items():
-    with_key = [key in d for d in rows]
-    if any(with_key) and not all(with_key):
+    has_key = [key in d for d in rows]
+    if any(has_key) and not all(has_key):
       raise errors.UserError(
-        f"Detection {with_key.index(False)} has no {key!r}, detection"
-        f" {with_key.index(True)} has one; all or none expected."
+        f"Detection {has_key.index(False)} has no {key!r}, detection"
+        f" {has_key.index(True)} has one; all or none expected."
       )
-    if any(with_key):
+    if any(has_key):
       out.append(kind)
   if rows and not out:
     raise errors.UserError("Detection 0 has neither a bbox nor a segmentation.")

@@ -137,8 +137,8 @@ def scored(
   shown = np.flatnonzero(np.isin(detections.image_id, ids))
   detected = objects.detected(detections, truth, ids).select(shown)
   every = objects.truth_objects(truth, ids)
-  of_anchors = np.isin(ids[every.image], list(sets.candidates))
-  shows = np.stack([every.label, every.image])[:, of_anchors & ~every.crowd]
+  is_anchor = np.isin(ids[every.image], list(sets.candidates))
+  shows = np.stack([every.label, every.image])[:, is_anchor & ~every.crowd]
   labels = np.unique(shows, axis=1)[0].tolist()
   classes = dict(sorted(collections.Counter(labels).items()))
   out = []

@@ -200,8 +200,10 @@ def curves(
     ).domains(list(given))
     pairs = [(c, given[c].position) for c in listed]
     for name in (source, label):
-      of_model = by_label.get(name, {})
-      whole = [(c, p, of_model[c].wrong) for c, p in pairs if c in of_model]
+      model_answers = by_label.get(name, {})
+      whole = [
+        (c, p, model_answers[c].wrong) for c, p in pairs if c in model_answers
+      ]
       if whole and name not in [c.label for c in out]:
         out.append(_curve(name, whole, one_stream))
   return out

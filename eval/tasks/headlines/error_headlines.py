@@ -69,8 +69,8 @@ def _over_list(cells: Cells, family: conditions.Family) -> list[Headline]:
 
   It is over the published list that has all of the run's; five are in both.
   """
-  of_bar = {row.name for row in family.rows if row.set == "c_bar"}
-  bar = {c.name for c in cells} & of_bar
+  bar_names = {row.name for row in family.rows if row.set == "c_bar"}
+  bar = {c.name for c in cells} & bar_names
   lists = [names for names in family.lists.values() if bar and bar <= {*names}]
   return [_over(names, "c_bar_mean_error", _plain) for names in lists[:1]]
 

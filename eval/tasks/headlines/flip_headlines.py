@@ -56,8 +56,8 @@ def published_cells(
   out: dict[Condition, dict[str, np.ndarray]] = {}
   for metric in NORMALISERS.values():
     for name, number in numbers[metric].items():
-      of_cell = out.setdefault(_FAMILY.condition(name, 1), {})
-      of_cell[metric] = np.array([number])
+      cell_numbers = out.setdefault(_FAMILY.condition(name, 1), {})
+      cell_numbers[metric] = np.array([number])
   return out
 
 

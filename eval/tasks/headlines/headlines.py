@@ -125,8 +125,8 @@ class Headline:
     note = missing_cells.note(self.cells, ours)
     if note or not self.normalised:
       return note
-    of_baseline = [c for c in self.cells if self._is_in(reference, c)]
-    note = missing_cells.note(self.cells, of_baseline)
+    baseline_cells = [c for c in self.cells if self._is_in(reference, c)]
+    note = missing_cells.note(self.cells, baseline_cells)
     return f"of the baseline {note}" if note else ""
 
   def part(self, cells: Cells) -> Headline | None:
@@ -277,9 +277,9 @@ def over_names(
 
   def over(cells: Sequence[Condition]) -> Formula:
     names = dict.fromkeys(c.name for c in cells)
-    of_names = [[c for c in cells if c.name == name] for name in names]
+    name_cells = [[c for c in cells if c.name == name] for name in names]
     return lambda ours, reference: joined(
-      [of_name(ours, reference, each) for each in of_names], axis=0
+      [of_name(ours, reference, each) for each in name_cells], axis=0
     )
 
   return over
@@ -359,8 +359,8 @@ class ModelCells:
     self, condition: Condition, metric: str, level: int | None = None
   ) -> table.Row:
     """Return a cell's row at a level, or its first row of the metric."""
-    of_cell = self.rows[condition]  # a class has no row of its own
-    rows = [r for r in of_cell if r.metric == metric] or of_cell
+    cell_rows = self.rows[condition]  # a class has no row of its own
+    rows = [r for r in cell_rows if r.metric == metric] or cell_rows
     return next((r for r in rows if r.severity == level), rows[0])
 
   def over(self, headlines: Iterable[Headline]) -> list[table.Row]:

@@ -31,7 +31,7 @@ def headlines(
   return [
     headline
     for metric, sense in senses.items()
-    for headline in _of_metric(cells, family, metric, sense)
+    for headline in _metric_headlines(cells, family, metric, sense)
   ]
 
 
@@ -54,7 +54,7 @@ def parts(family: Family) -> dict[str, list[Condition]]:
   }
 
 
-def _of_metric(
+def _metric_headlines(
   cells: Cells, family: Family, metric: str, sense: str
 ) -> Iterable[Headline]:
   for name in dict.fromkeys(c.name for c in cells if c.name):
@@ -63,9 +63,9 @@ def _of_metric(
   common = missing_cells.needed(family, family.names("common"))
   yield _mean(metric, common)
   yield _retained(metric, common, sense)
-  for part, of_part in parts(family).items():
-    if all(metric in cells.get(c, ()) for c in of_part):
-      yield _mean(metric, of_part, part=f"/{part}")
+  for part, part_cells in parts(family).items():
+    if all(metric in cells.get(c, ()) for c in part_cells):
+      yield _mean(metric, part_cells, part=f"/{part}")
 
 
 def _mean(

@@ -64,8 +64,13 @@ class Classes:
       )
     worded = folders or not any(map(_is_number, labels))
     if labels and not names and worded:
-      of_set = [n[0] for n in datasets.class_or_unknown(dataset).class_names()]
-      names, told = tuple(of_set or sorted({*labels} - {""})), bool(of_set)
+      set_names = [
+        n[0] for n in datasets.class_or_unknown(dataset).class_names()
+      ]
+      names, told = (
+        tuple(set_names or sorted({*labels} - {""})),
+        bool(set_names),
+      )
     # Numbers are none where a class is called by one, or they have no numbers.
     told = told and not any(map(_is_number, names))
     return cls(dataset, names, told, count or len(names))

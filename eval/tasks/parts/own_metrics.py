@@ -70,7 +70,7 @@ class OwnMetrics:
       UserError: a metric fails, or its result is no finite number; names the
         first example and what came.
     """
-    targets = clean or map(self.targets.of, ids)
+    targets = clean or map(self.targets.target, ids)
     rows = [
       [
         _value(f"{where}: metric {name} of example {i!r}", f, output, target)

@@ -118,10 +118,10 @@ class OwnValues(base.Task):
       columns: the cell's columns as they were.
       clean: columns of the model's clean cell.
     """
-    kept, of_clean = map(whole_outputs.of_columns, (columns, clean))
-    if not kept or self._with_clean and not of_clean:
+    kept, clean_answers = map(whole_outputs.kept_answers, (columns, clean))
+    if not kept or self._with_clean and not clean_answers:
       return None
-    target = _examples(of_clean) if self._with_clean else None
+    target = _examples(clean_answers) if self._with_clean else None
     ids, where = columns["example_id"].tolist(), cell.condition.config
     values = self._own.values(where, ids, _examples(kept), target)
     return {n: columns[n] for n in _OF_EXAMPLES} | values | kept
@@ -142,8 +142,8 @@ class OwnValues(base.Task):
     """Return the sums of the values over groups."""
     values = {n: columns[own_metrics.column(n)] for n in self.senses}
     groups = self.group_ids(columns)
-    of_values = resampling.Totals.from_values
-    return {name: of_values(each, groups) for name, each in values.items()}
+    totals = resampling.Totals.from_values
+    return {name: totals(each, groups) for name, each in values.items()}
 
   def headlines(
     self, cells: headlines_lib.Cells, reference: headlines_lib.Cells
@@ -175,7 +175,7 @@ def _facts(
     for part in own_headlines.parts(family)
   ]
 
-  def of_all(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
+  def rename_all(metrics: Sequence[Metric]) -> tuple[Metric, ...]:
     pairs = senses.items()
     return tuple(
       _renamed(m, name, sense) for name, sense in pairs for m in metrics
@@ -183,9 +183,9 @@ def _facts(
 
   return dataclasses.replace(
     template,
-    headlines=of_all(template.headlines),
-    details=of_all(template.details),
-    others=of_all([*template.others, *members]),
+    headlines=rename_all(template.headlines),
+    details=rename_all(template.details),
+    others=rename_all([*template.others, *members]),
     ranked=tuple(name.replace(_TEMPLATE, first) for name in template.ranked),
     verdict=tuple(
       (name.replace(_TEMPLATE, first), words.replace(_TEMPLATE, first))

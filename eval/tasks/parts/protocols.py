@@ -58,8 +58,8 @@ class Protocol:
     """Return the cells of some corruptions."""
     out = []
     for name in names:
-      of_noise = self.noise_severities if _FAMILY.is_noise(name) else ()
-      levels = of_noise or self.severities
+      noise_levels = self.noise_severities if _FAMILY.is_noise(name) else ()
+      levels = noise_levels or self.severities
       out += [Condition(name, level) for level in levels]
     return out
 

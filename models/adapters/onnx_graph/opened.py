@@ -67,12 +67,12 @@ class Opened(Model):
         " adapts is one computation. Give the module itself."
       )
     opened = cls(model.name, model.spec, program, model.channels_first)
-    return opened, opened._apart(model.variables)
+    return opened, opened._split_norms(model.variables)
 
   def init(self, key: jax.Array) -> Any:
     """Return the weights that it came with."""
     del key
-    return self._apart(self.traced.variables)
+    return self._split_norms(self.traced.variables)
 
   def apply(self, variables: Any, batch: Any) -> jax.Array:
     """Compute logits, as the module in evaluation."""
@@ -101,7 +101,7 @@ class Opened(Model):
       pixels = jnp.moveaxis(pixels, -1, 1)
     norms = {n.outputs[0]: name for name, n in self._norms.items()}
     nodes = tuple(
-      _with_layer(node, getattr(network, norms[node.outputs[0]]))
+      _layer_node(node, getattr(network, norms[node.outputs[0]]))
       if node.outputs[0] in norms
       else node
       for node in self.traced.nodes
@@ -129,11 +129,11 @@ class Opened(Model):
         out[f"norm{len(out)}"] = node
     return out
 
-  def _apart(self, variables: Any) -> dict[str, Any]:
-    """Return the graph's variables with those of norms apart."""
+  def _split_norms(self, variables: Any) -> dict[str, Any]:
+    """Return the graph's variables, those of each norm under the norm's name."""
     rest, out = dict(variables), {}
     for name, node in self._norms.items():
-      arrays = [np.asarray(rest.pop(of)) for of in node.inputs[1:]]
+      arrays = [np.asarray(rest.pop(array)) for array in node.inputs[1:]]
       out[name] = dict(zip(_ARRAYS[node.operator], arrays, strict=True))
     return {**out, _REST: rest}
 
@@ -142,8 +142,8 @@ def _is_array(value: Any) -> bool:
   return isinstance(value, nnx.Variable)
 
 
-def _with_layer(node: Node, layer: Any) -> Node:
-  """Return an operator that a layer computes; its channels are second."""
+def _layer_node(node: Node, layer: Any) -> Node:
+  """Replace an operator by a layer, which expects its channels last."""
   along = -1 if node.operator == "LayerNormalization" else 1
 
   def call(x: jax.Array) -> jax.Array:

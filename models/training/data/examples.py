@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from models.training.data.config import JUDGED, Config
+from models.training.data.config import FOLDERS, JUDGED, Config
 from robust_tfds import datasets, errors, missing, strings, user_data
 from robust_tfds.building import (
   file_formats,
@@ -32,7 +32,7 @@ from robust_tfds.reading import mask_files
 from robust_tfds.reading import pictures as picture_files
 from robust_tfds.reading import videos as video_files
 from robust_tfds.storage import paths
-from robust_tfds.user_data import folder, tfds_set
+from robust_tfds.user_data import copied_set, folder, tfds_set
 
 HELD_BYTES = 128 << 20
 _MOST_FRAMES = 256 << 20  # bytes of a video that is decoded at once
@@ -52,6 +52,7 @@ class Examples(abc.ABC):
     words: description of the source, for the screen.
     largest: maximum height and width in px, and number of objects; None if
       unknown.
+    labels: lines that change with labels that the stored bytes do not have.
   """
 
   name: str
@@ -61,6 +62,7 @@ class Examples(abc.ABC):
   groups: Sequence[str]
   words: str
   largest: tuple[int, int, int] | None = None
+  labels: Sequence[str] = ()
 
   def __init__(self, name: str, classes: Sequence[str], words: str):
     """Name the set; nothing is decoded yet."""
@@ -229,7 +231,7 @@ class Records(Examples):
       held = [*file_formats.rows(builder, split, stored)]
       self._read, count = held.__getitem__, len(held)
     rows = [self._held_fields(self._read(number)) for number in range(count)]
-    ids = tfds_set.ids_of(rows, split.partition("[")[0])
+    ids = copied_set.ids_of(rows, split.partition("[")[0])
     self._numbers = sorted(range(count), key=ids.__getitem__)
     self.ids = [ids[i] for i in self._numbers]
     self.groups = [rows[i].get("group_id") or ids[i] for i in self._numbers]
@@ -279,7 +281,7 @@ class Records(Examples):
 
   def _held_fields(self, row: dict[str, Any]) -> dict[str, Any]:
     """Return what is held of an example: its ids, its group and its size."""
-    names = (*tfds_set.IDS, "group_id")
+    names = (*copied_set.IDS, "group_id")
     out: dict[str, Any] = {n: strings.text(row[n]) for n in names if n in row}
     if self.kind == OBJECTS:
       out["largest"] = (*row["size"], len(row["objects"]["id"]))
@@ -363,6 +365,8 @@ def find(
   kind, _, place = config.source.partition(":")
   if kind == "folder" and place:
     return _folder_examples(place)
+  if kind == "masks" and place:
+    return _masked_examples(config)
   if kind == "tfds" and place:
     return _tfds_examples(place, config, split, unlabelled)
   return _builder_examples(config, split, say)
@@ -388,8 +392,8 @@ def test_examples(config: Config) -> Iterator[Examples]:
   benchmark's examples, if they are in the same manual dir.
   """
   kind, _, place = config.source.partition(":")
-  if kind == "folder":
-    yield from _sibling_examples(place)
+  if kind in FOLDERS:
+    yield from _sibling_examples(place, "images" if kind == "masks" else "")
     return
   if kind in training.ROWS:
     yield from _benchmark_tests(config)
@@ -404,8 +408,13 @@ def test_examples(config: Config) -> Iterator[Examples]:
     yield find(config, split=split)
 
 
-def _sibling_examples(place: str) -> Iterator[Examples]:
-  """Yield the examples of a folder's held-out siblings: `X/test` for `X/mine`."""
+def _sibling_examples(place: str, part: str) -> Iterator[Examples]:
+  """Yield the pictures of a folder's held-out siblings: `X/test` for `X/mine`.
+
+  Args:
+    place: the folder.
+    part: the folder in a sibling that has the pictures, where there is one.
+  """
   parents = [paths.resolved(place).parent]
   if paths.is_local(place):  # a link lies elsewhere than where it leads
     written = os.path.dirname(os.path.abspath(paths.parse(place)))
@@ -417,7 +426,9 @@ def _sibling_examples(place: str) -> Iterator[Examples]:
           f"{entry.name} beside it is by its name what models are judged on"
         )
         with errors.prefixed(f"config.data.source: {words}"):
-          read = _picture_examples(entry.path)
+          pictures_at = os.path.join(entry.path, part)
+          inside = paths.parse(pictures_at).is_dir()
+          read = _picture_examples(pictures_at if inside else entry.path)
         if read:
           yield read
 
@@ -489,6 +500,14 @@ def _folder_examples(place: str) -> Examples:
   return Listed(set_.name, set_.classes, set_.where, sources)
 
 
+def _masked_examples(config: Config) -> Examples:
+  set_: Any = user_data.builder_class(config.source, config.options)
+  own = set_.OWN
+  read = Listed(own.name, own.classes, own.where, own.sources)
+  read.labels = own.described()
+  return read
+
+
 def _tfds_examples(
   place: str, config: Config, split: str, unlabelled: bool
 ) -> Examples:
@@ -522,7 +541,13 @@ def check_name(name: str) -> None:
     if "train" in datasets.builder_class(each).splits()
   ]
   if name not in (*trainable, *training.ROWS):
-    known = ["folder:PATH", "tfds:NAME", *trainable, *training.ROWS]
+    known = [
+      "folder:PATH",
+      "masks:PATH",
+      "tfds:NAME",
+      *trainable,
+      *training.ROWS,
+    ]
     raise errors.unknown_error("set to train on", name, known)
 
 

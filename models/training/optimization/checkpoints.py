@@ -1,9 +1,8 @@
-"""Checkpoints of a training, written by orbax during the steps, each whole or
-absent.
+"""Checkpoints of a training, written by orbax; each is complete or absent.
 
 `checkpoints/STEP` holds the state as a flat dict of arrays (path in the tree ->
 array) and `run`, a JSON object with the training's facts and the host's
-counters. The last n checkpoints stay, and the best m by validation error.
+counters. The last n checkpoints are kept, and the best m by validation error.
 """
 
 from __future__ import annotations
@@ -34,14 +33,14 @@ FOLDER = "checkpoints"
 _STATE, _RUN, _SCORE = "state", "run", "validation_error"
 _FULL = "(?i)no space|quota|exhausted|too large"
 _SPECS = re.compile(r" \[(?:source locations|tensorstore_spec)=.*", re.DOTALL)
-_WORDS = 200  # characters of orbax's message that are repeated
+_WORDS = 200  # characters of orbax's message that an error repeats
 
 
 class Run(Record):
-  """The JSON object that lies beside a saved state.
+  """The JSON object that is stored with a state.
 
   Attributes:
-    facts: identity of the training: `workdir.facts`, with those of data and
+    facts: identity of the training: `workdir.facts` and the facts of data and
       weights.
   """
 
@@ -59,13 +58,13 @@ class Checkpoints:
     keep: Keep,
     facts: Mapping[str, Any],
   ):
-    """Prepare the checkpoints of a workdir; creates nothing yet.
+    """Prepare the checkpoints of a workdir; create nothing yet.
 
     Args:
       facts: identity of the training, see `workdir.check`.
 
     Raises:
-      UserError: a file is in the folder's place.
+      UserError: a file has the folder's name.
     """
     import orbax.checkpoint as ocp
 
@@ -108,10 +107,10 @@ class Checkpoints:
       )
 
   def save(self, state: State, run: Run, score: float | None) -> None:
-    """Copy the state from the devices and write it while training goes on.
+    """Copy the state from the devices and write it while training continues.
 
     Args:
-      run: the host's counters; facts are added.
+      run: the host's counters; the facts are added here.
       score: the validation error of this step; None if it was not measured.
 
     Raises:
@@ -175,11 +174,11 @@ class Checkpoints:
 
   def _check_facts(self, step: int, before: Mapping[str, Any]) -> None:
     """Refuse the state of another training."""
-    differ = workdir_lib.differences(before, self._facts)
-    if differ:
+    changed = workdir_lib.differences(before, self._facts)
+    if changed:
       raise errors.UserError(
         f"{self._folder / str(step)}: the state of another training:"
-        f" {differ if before else 'it does not say of which'}. Name another"
+        f" {changed if before else 'it has no facts'}. Name another"
         f" --workdir, or remove {self._folder}: the training then begins anew."
       )
 
@@ -197,12 +196,12 @@ class Checkpoints:
     except (
       OSError,
       ValueError,
-    ) as e:  # TensorStore's of a full disk is no OSError
+    ) as e:  # TensorStore's for a full disk: ValueError
       reason = _short(e)
       room = " Make room there;" if re.search(_FULL, str(e)) else ""
       raise errors.UserError(
         f"{self._folder}: a checkpoint could not be written: {reason}.{room} The same"
-        " command goes on from the last one that is whole.".replace(
+        " command goes on from the last one that is complete.".replace(
           "; The", "; the"
         )
       ) from e
@@ -238,7 +237,7 @@ def _flat(state: State) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def quiet() -> Iterator[None]:
-  """Silence orbax, which logs tracebacks of what it also raises."""
+  """Silence orbax, which also logs the tracebacks of errors that it raises."""
   before = logging.get_verbosity()
   logging.set_verbosity(logging.FATAL)
   try:

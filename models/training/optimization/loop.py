@@ -150,6 +150,8 @@ class Loop:
     """
     began, step = time.perf_counter(), int(self.state.step)
     began -= self._metrics.seconds  # time of earlier starts
+    if step < self.lengths.steps:
+      self._say(_compiling(self._config))
     for batch in self._batches(step):
       ids = batch.pop("id")
       scale = jnp.float32(self._plateau.scale)
@@ -255,6 +257,15 @@ class Loop:
     step = int(self.state.step)
     self._metrics.read(step, run.metrics)
     self._say(f"goes on after step {step:,} of {self.lengths.steps:,}")
+
+
+def _compiling(config: Config) -> str:
+  """Return what the first step waits for, for the screen."""
+  return (
+    f"Compiling the step ({config.model.name} in {config.model.dtype} by"
+    f" {config.recipe['name']}, {config.batch_size} examples;"
+    f" {devices.description()}): the first step takes seconds to a minute or two"
+  )
 
 
 def check_devices(config: Config, mesh: Mesh) -> None:

@@ -59,12 +59,12 @@ class Validation:
     self._mesh, self._host = mesh, hosts.this_host()
     if config.data.validation:
       self._check(source.steps(1, source_lib.VALIDATION, source_lib.KEEP))
-    of_kind = {
+    kind_sums = {
       "detection": self._object_sums,
       "segmentation": self._pixel_sums,
     }.get(model.kind, self._label_sums)
     whole = NamedSharding(mesh, PartitionSpec())
-    self._sums = jax.jit(of_kind, out_shardings=whole)
+    self._sums = jax.jit(kind_sums, out_shardings=whole)
 
   def _check(self, examples: int) -> None:
     if examples < self._host.count:

@@ -105,11 +105,11 @@ class Alp(base.Recipe):
       loss, numbers = super().logits_loss(logits, label)
       return loss, {"adversarial_error": numbers["error"]}
     clean, attacked = jnp.split(logits, 2)
-    of_clean, numbers = super().logits_loss(clean, label)
-    of_attacked, others = super().logits_loss(attacked, label)
+    clean_loss, numbers = super().logits_loss(clean, label)
+    attacked_loss, others = super().logits_loss(attacked, label)
     pairing = jnp.mean(jnp.square(clean - attacked))
     numbers |= {"adversarial_error": others["error"], "pairing": pairing}
-    entropy = (self.clean * of_clean + of_attacked) / (self.clean + 1)
+    entropy = (self.clean * clean_loss + attacked_loss) / (self.clean + 1)
     return entropy + self.weight * pairing, numbers
 
   def _targets(

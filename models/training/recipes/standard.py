@@ -25,7 +25,7 @@ class Standard(base.Recipe):
   def views(self, batch: base.Batch) -> Any:
     """Return the network's input for a batch."""
     if _CLASS_MAP in batch:
-      return self._with_masks(batch)[0]
+      return self._crop_masks(batch)[0]
     return super().views(batch)
 
   def loss(
@@ -38,14 +38,14 @@ class Standard(base.Recipe):
     """Compute the mean loss of the batch's examples, or of its pixels."""
     if _CLASS_MAP not in batch:
       return super().loss(apply_train, variables, batch, key)
-    images, class_map = self._with_masks(batch)
+    images, class_map = self._crop_masks(batch)
     logits, variables = apply_train(variables, images, key)
     each = base.pixel_sums(logits, class_map, self.label_smoothing)
     sums = {name: rows.sum() for name, rows in each.items()}
     count = jnp.maximum(sums["count"], 1)
     return sums["loss"] / count, (variables, {"error": sums["error"] / count})
 
-  def _with_masks(self, batch: base.Batch) -> tuple[jax.Array, jax.Array]:
+  def _crop_masks(self, batch: base.Batch) -> tuple[jax.Array, jax.Array]:
     """Return pictures and class maps, cropped and mirrored alike."""
 
     def move(rows: dict[str, jax.Array]) -> tuple[jax.Array, jax.Array]:

@@ -54,8 +54,8 @@ def pictures_or_clips(
   videos = clips(images)
   count, length = videos.shape[:2]
   raw = batching.checked_keys(keys, count)
-  of_frames = seeding.keys_of_frames(raw, length).reshape(-1, 2)
-  return pictures(videos.reshape(-1, *videos.shape[2:]), of_frames)
+  frame_keys = seeding.keys_of_frames(raw, length).reshape(-1, 2)
+  return pictures(videos.reshape(-1, *videos.shape[2:]), frame_keys)
 
 
 def array(images: jax.typing.ArrayLike) -> batching.Image:

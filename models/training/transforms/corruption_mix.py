@@ -136,7 +136,7 @@ def _mix_clips(
   choice, level = jax.vmap(one)(keys)
   severity = jnp.asarray(severities, jnp.int32)[level]
   drawn = _host_draws(keys, choice, severity, names, edition, size)
-  of_frames = seeding.keys_of_frames(keys, size[0])
+  frame_keys = seeding.keys_of_frames(keys, size[0])
 
   def under(name: str) -> Any:
     def perturbed(clip: jax.Array, severity: jax.Array, drawn: Any) -> Any:
@@ -151,7 +151,7 @@ def _mix_clips(
 
     return perturbed
 
-  rows: Any = {"host": drawn, "key": of_frames}  # a tree of arrays
+  rows: Any = {"host": drawn, "key": frame_keys}  # a tree of arrays
 
   def perturb(clip: Any, choice: Any, severity: Any, drawn: Any) -> jax.Array:
     branches = [under(name) for name in names]
@@ -169,12 +169,12 @@ def _host_draws(
   size: tuple[int, ...],
 ) -> dict[str, dict[str, jax.Array]]:
   """Return the host's draws by name, `[B, T, ...]`; 0 for other clips."""
-  of_host = [n for n in names if not _is_picture_corruption(n)]
-  if not of_host:
+  host_names = [n for n in names if not _is_picture_corruption(n)]
+  if not host_names:
     return {}
   like = {
     n: drawn_on_host(n, 1, edition, np.zeros(2, np.uint32), size)
-    for n in of_host
+    for n in host_names
   }
 
   def zeros() -> dict[str, dict[str, np.ndarray]]:

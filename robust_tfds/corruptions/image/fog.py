@@ -1,7 +1,7 @@
-"""Fog: (v + strength * plasma) * top / (top + strength), top the largest v.
+"""Fog: (v + strength * plasma) * top / (top + strength); top is the largest v.
 
-docs/evidence/specs/corruptions.md section 3. The plasma map is square, its side a power
-of two; the picture sees its top-left corner, normalised over the whole map.
+docs/evidence/specs/corruptions.md section 3. The plasma map is square and its side is
+a power of two. The picture gets its top-left corner, normalised over the whole map.
 """
 
 import jax
@@ -38,7 +38,7 @@ def draw(scene: plugins.Scene) -> jax.Array:
 
 
 def apply(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
-  """Compute levels, uint8 `[H, W * 3]`; `draws` as from `plasma.draw`."""
+  """Return the foggy picture, `[H, W * 3]`; `draws` is as from `plasma.draw`."""
   image, size, edition = scene.image, scene.size, scene.edition
   height, width = image.shape[:2]
   static = isinstance(size.h, int)
@@ -83,7 +83,7 @@ def _map(
   grids = plasma.heights(draws, table["amplitude"])
   if edition.plasma_px or isinstance(size.h, int):
     return _corner(grids[-1], shape)
-  # The state that is this picture's own map is known only at run time.
+  # Which of the grids is this picture's map is known only at run time.
   longest = jnp.maximum(jnp.maximum(size.h, size.w), 3)
   larger = [longest > 1 << level for level in range(2, len(grids) - 1)]
   branches = [

@@ -10,9 +10,8 @@ import numpy as np
 from robust_tfds import errors
 
 _LAMBDA = 118  # FF_QP2LAMBDA: encoder options have quantisers in this unit
-_MAX_QUANTISER = (
-  31  # of the formats; a larger `-q:v` only changes mode decisions
-)
+# The largest quantiser of the formats; a larger `-q:v` only changes mode decisions.
+_MAX_QUANTISER = 31
 # ISO/IEC 13818-2 table 6-4: the rates that MPEG-2 can write. The rate is in the
 # header only and changes no pixel, so the nearest one serves every clip.
 _MPEG2_FPS = (24000 / 1001, 24, 25, 30000 / 1001, 30, 50, 60000 / 1001, 60)
@@ -39,13 +38,13 @@ def roundtrip(
     ImportError: PyAV is not installed.
     UserError: the codec returned another number of frames.
   """
-  back = list(stream(video, codec, container, quantiser, fps))
-  if len(back) != len(video):
+  decoded = list(stream(video, codec, container, quantiser, fps))
+  if len(decoded) != len(video):
     raise errors.UserError(
-      f"{codec} returned {len(back)} frames, expected {len(video)}. Use another"
+      f"{codec} returned {len(decoded)} frames, expected {len(video)}. Use another"
       f" frame rate than {fps}."
     )
-  return np.stack(back)
+  return np.stack(decoded)
 
 
 def stream(
@@ -115,7 +114,7 @@ class Encoder:
     self._encoder.add(np.pad(frame, margin, mode="edge"))
 
   def finish(self) -> bytes:
-    """Return the encoded clip, see `frames_at`."""
+    """Return the encoded clip; `frames_at` decodes it."""
     return self._encoder.finish()
 
 
@@ -135,10 +134,10 @@ def frames_at(
   """
   from robust_tfds.reading import videos as video_files
 
-  def choose(back: int) -> Sequence[int]:
-    if back != count:
+  def choose(decoded: int) -> Sequence[int]:
+    if decoded != count:
       raise errors.UserError(
-        f"The codec returned {back} frames, expected {count}."
+        f"The codec returned {decoded} frames, expected {count}."
       )
     return numbers
 

@@ -74,7 +74,7 @@ class Scene(source.Part):
     return draw(self.split, self.number, self.seed)[1]
 
 
-@functools.lru_cache(maxsize=2)  # a source asks for its picture, then objects
+@functools.lru_cache(maxsize=64)  # a thread asks for its picture, then objects
 def draw(
   split: str, number: int, seed: int = 0
 ) -> tuple[np.ndarray, tuple[objects.Object, ...]]:

@@ -307,7 +307,7 @@ class MemoryTest(absltest.TestCase):
     del pixels
     tracemalloc.start()
     rows = published_arrays.corrupted(
-      manual, cifar.CIFAR10, Condition("fog", 4)
+      manual, "CIFAR-10-C", cifar.CIFAR10, Condition("fog", 4)
     )
     for count, (example_id, label, _) in enumerate(rows, 1):
       self.assertEqual(

@@ -140,11 +140,12 @@ class RunTest(parameterized.TestCase):
 
 
 class CommandTest(parameterized.TestCase):
-  def _main(self, workdir, env=None) -> subprocess.CompletedProcess:
+  def _main(self, workdir, *more, env=None) -> subprocess.CompletedProcess:
     return in_process.python(
       *("-m", "tests.fake_bucket", "eval.main"),
       f"--config={_CONFIG}",
       f"--workdir={workdir}",
+      *more,
       env=env or dict(os.environ),
     )
 
@@ -169,9 +170,11 @@ class CommandTest(parameterized.TestCase):
   @pytest.mark.slow
   def test_killed_and_started_again(self, step, pattern):
     bucket = fake_bucket.create(self)
-    killed = self._main(bucket / "run", fake_bucket.kill_at(step, pattern))
+    killed = self._main(bucket / "run", env=fake_bucket.kill_at(step, pattern))
     self.assertEqual(killed.returncode, -signal.SIGKILL, killed.stderr)
-    again = self._main(bucket / "run")
+    again = self._main(bucket / "run")  # the lock of the killed one is there
+    self.assertIn("--break_lock", again.stderr)
+    again = self._main(bucket / "run", "--break_lock")
     self.assertEqual(again.returncode, 0, again.stderr)
     whole = self._main(bucket / "whole")
     self.assertEqual(whole.returncode, 0, whole.stderr)

@@ -378,7 +378,7 @@ def _by_size(pictures):
 
 _REFUSED = (
   ({"targets": {"4.png": 0}}, '4 of 5 .* have none: "a/0.png", "a/1'),
-  ({"targets": {**_TARGETS, "x": 0}}, '1 are of no example: "x"'),
+  ({"targets": {**_TARGETS, "x": 0}}, '1 belong to no example: "x"'),
   ({"targets": {1: 0}}, r"the id 1 \(int\), expected texts"),
   ({"targets": {}}, '5 of 5 examples have none: "4.png"'),
   ({"targets": "no.json"}, "no.json"),
@@ -425,7 +425,7 @@ class BadInputTest(in_folder.TestCase):
 
   def test_keys_without_a_metric(self):
     with self.assertRaisesRegex(
-      errors.UserError, "better: belongs to a metric"
+      errors.UserError, "better: belongs to a custom metric"
     ):
       evaluate(_mean, "digits_c", better="lower")
 

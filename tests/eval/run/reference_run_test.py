@@ -85,7 +85,7 @@ class BesideTest(in_folder.TestCase):
     self.assertIn("0 fingerprints", said[0])
     config = self.out / "config.json"
     forged = runs.read_one([str(self.out)]).config.unlock()
-    del forged[config_file.BESIDE]
+    del forged[config_file.REFERENCE_KEY]
     config_file.write(config, forged)
     writer.export([self.out], self.root / "forged", {"mine": "x"}, {})
     with self.assertRaisesRegex(errors.UserError, "by.adapter: got 'elsewh"):

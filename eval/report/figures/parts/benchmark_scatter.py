@@ -86,12 +86,12 @@ class BenchmarkScatter(base.PaperFigure):
       label, metrics = _PANELS[dataset]
       titles = _titles(dataset, metrics)
       here = [m for m in models if m.board.task == _TASKS[dataset]]
-      of_panel = request.if_printed(self._printed(dataset, titles))
-      of_panel += run_points(here, titles)
-      if not of_panel:
+      panel_points = request.if_printed(self._printed(dataset, titles))
+      panel_points += run_points(here, titles)
+      if not panel_points:
         continue
-      points += of_panel
-      panels.append(panel(of_panel, titles, label))
+      points += panel_points
+      panels.append(panel(panel_points, titles, label))
       remarks.append(own.comparability(here, dataset))
     notes = [
       *dict.fromkeys(p.source for p in points if not p.run),
@@ -113,12 +113,12 @@ class BenchmarkScatter(base.PaperFigure):
 
   def _printed(self, dataset: str, metrics: Iterable[str]) -> list[Point]:
     """Return the printed networks that have all numbers."""
-    of_table = printed.table("hendrycks2019", self.table)
+    table_rows = printed.table("hendrycks2019", self.table)
     out = []
     for network in papers.printed_networks(dataset, every=bool(self.table)):
       numbers = network.numbers
       if self.table:
-        rows = [row for row in of_table if row.label == network.label]
+        rows = [row for row in table_rows if row.label == network.label]
         numbers = {(row.metric, row.name): row.used for row in rows}
       keys = [(metric, "") for metric in (_CLEAN, *metrics)]
       if numbers.keys() >= set(keys):

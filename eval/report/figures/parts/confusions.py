@@ -115,13 +115,13 @@ def _lines(
 ) -> list[list[sheet.Cell]]:
   """Return a line for each pair of classes that occurs."""
   occurring, counts = np.unique(pairs, axis=0, return_counts=True)
-  of_class = {c: int((pairs[:, 0] == c).sum()) for c in set(pairs[:, 0])}
+  class_counts = {c: int((pairs[:, 0] == c).sum()) for c in set(pairs[:, 0])}
   label, name, level = key
   return [
     [
       *(label, name or "clean", level),
       *(class_name(c, names) for c in (true, predicted)),
-      *(int(count), int(count) / of_class[true], sources[label]),
+      *(int(count), int(count) / class_counts[true], sources[label]),
     ]
     for (true, predicted), count in zip(occurring.tolist(), counts)
   ]

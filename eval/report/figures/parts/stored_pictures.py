@@ -38,10 +38,10 @@ class StoredPicture(base.PaperFigure):
     return base.Drawn(None, (), table, pictures=files)
 
   def _runs(self, request: base.Request) -> list[Run]:
-    of_tasks = [
+    runs = [
       s.side.run for s in request.scored if s.side.run.task_name in self.tasks
     ]
-    return list({run.name: run for run in of_tasks}.values())
+    return list({run.name: run for run in runs}.values())
 
 
 def copies(

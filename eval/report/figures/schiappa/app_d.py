@@ -92,9 +92,9 @@ def _totals(side: Side, condition: Condition) -> resampling.Totals:
 def _mean(videos: np.ndarray, cells: list[resampling.Totals]) -> np.ndarray:
   """Return each video's mean over the cells that have it, else nan: `[V]`."""
   right = np.full((len(cells), len(videos)), np.nan)
-  for of_cell, totals in zip(right, cells):
+  for cell_right, totals in zip(right, cells):
     at = np.searchsorted(videos, totals.groups.ids)
-    of_cell[at] = totals.sums / totals.groups.counts
+    cell_right[at] = totals.sums / totals.groups.counts
   there = ~np.isnan(right)
   count = there.sum(axis=0)
   return rates.ratio(np.where(there, right, 0).sum(axis=0), count)

@@ -73,8 +73,8 @@ def _class_accuracies(pairs: np.ndarray) -> dict[int, tuple[float, int]]:
   """Return class -> (accuracy, number of videos)."""
   out = {}
   for c in np.unique(pairs[:, 0]).tolist():
-    of_class = pairs[pairs[:, 0] == c]
-    out[c] = float((of_class[:, 1] == c).mean()), len(of_class)
+    class_pairs = pairs[pairs[:, 0] == c]
+    out[c] = float((class_pairs[:, 1] == c).mean()), len(class_pairs)
   return out
 
 

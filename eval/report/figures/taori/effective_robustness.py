@@ -230,11 +230,15 @@ def _lines(panel: _Panel) -> list[list[sheet.Cell]]:
     at = float(line.line.predict(x))
     ends = [float(e) for e in line.line.band(x)] if line.banded else [None] * 2
     fitted = "yes" if label in line.points else "no"
-    of_run = label not in printed
-    kind = [line.name, "own run" if of_run else kinds.get(label, ""), fitted]
-    source = panel.sources[label] if of_run else line.words
+    is_own_run = label not in printed
+    kind = [
+      line.name,
+      "own run" if is_own_run else kinds.get(label, ""),
+      fitted,
+    ]
+    source = panel.sources[label] if is_own_run else line.words
     texts = [panel.task, panel.dataset, label]
-    shown = float if of_run or label not in doubtful else sheet.Marked
+    shown = float if is_own_run or label not in doubtful else sheet.Marked
     rows.append(
       [*texts, shown(x), shown(y), at, *ends, shown(y - at), *kind, source]
     )

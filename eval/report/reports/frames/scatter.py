@@ -121,10 +121,10 @@ def _half_width(
   Half-widths: h_s of the slope, h_i of the intercept, and at x the root of
   h_i^2 - centre^2 h_s^2 + (x - centre)^2 h_s^2, by least squares.
   """
-  of_slope = (slope.hi or 0) - slope.value
-  of_intercept = 100 * ((intercept.hi or 0) - intercept.value)
-  at_centre = of_intercept**2 - (centre * of_slope) ** 2
-  return np.sqrt(np.maximum(at_centre + ((x - centre) * of_slope) ** 2, 0))
+  slope_width = (slope.hi or 0) - slope.value
+  intercept_width = 100 * ((intercept.hi or 0) - intercept.value)
+  at_centre = intercept_width**2 - (centre * slope_width) ** 2
+  return np.sqrt(np.maximum(at_centre + ((x - centre) * slope_width) ** 2, 0))
 
 
 def _anchors(context: Context, line: str) -> list[float]:

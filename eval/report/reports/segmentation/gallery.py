@@ -145,8 +145,8 @@ def _class_ids(
   """Return the ids of the classes in masks and answers, sorted."""
   ids = {
     i
-    for of_condition in conditions
-    for _, *maps in of_condition
+    for condition_tiles in conditions
+    for _, *maps in condition_tiles
     for class_map in maps
     for i in np.unique(class_map).tolist()
   }
