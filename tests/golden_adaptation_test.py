@@ -26,6 +26,9 @@ from tests import shared_data
 
 FOLDER = shared_data.folder_of_goldens("adaptation")
 _EXACT = 1e-9  # float64
+# The fast suite compiles otherwise. The last bit decides where a ReLU's input is
+# 0 but for float32's rounding, e.g. 3e-6 in batch 0 of tent_adam_continual.
+_AS_USERS = {"xla_backend_optimization_level": 3}
 _NAMES = {
   "norm": "bn",
   "bn_bayes": "bn_alpha",
@@ -233,7 +236,7 @@ def _worst(case, dtype):
     ends = np.cumsum(inputs["fisher_batch_sizes"])[:-1]
     clean = np.split(inputs["fisher_x"], ends)
   state = method.init(variables, clean)
-  step = jax.jit(method.step)
+  step = jax.jit(method.step, compiler_options=_AS_USERS)
   differences, last, start = [], None, 0
   affine = 0.0
   for batch, size in enumerate(stream["batch_sizes"]):
@@ -316,8 +319,6 @@ class GoldenAdaptationTest(parameterized.TestCase):
           least = case["float32_max_abs_logit"]
           for got, bound in zip(differences, bounds, strict=True):
             self.assertLess(got, 3 * max(bound, least))
-          # A ReLU's input may lie nearer to 0 than float32 tells (1e-7 at batch 6
-          # of cotta_adam_continual, whose weights move by 3e-5 on its other side).
           self.assertLessEqual(affine, 3 * case["float32_max_abs_affine"])
 
 
