@@ -375,6 +375,25 @@ class AdaptTest(parameterized.TestCase):
     ):
       self._evaluate(adapt)
 
+  def test_cells_before_such_weights_are_kept(self):
+    call, count = adapting.AdaptingPredictor.__call__, [0]
+
+    def broken(*args, **kwargs):
+      outputs = call(*args, **kwargs)
+      count[0] += 1
+      if count[0] == 5:  # a condition has three batches
+        outputs._arrays["finite"] = np.zeros(_BATCH, bool)
+      return outputs
+
+    workdir = self.create_tempdir().full_path
+    adapt = {"method": "tent", "setting": "continual"}
+    with mock.patch.object(adapting.AdaptingPredictor, "__call__", broken):
+      with self.assertRaisesRegex(
+        errors.UserError, "after batch 2 of brightness_5"
+      ):
+        self._evaluate(adapt, workdir=workdir)
+    self.assertIn(("net tent", "clean"), _cells(workdir))
+
   def test_the_norms_of_a_torch_module(self):
     torch = pytest.importorskip("torch")
     torch.manual_seed(0)
