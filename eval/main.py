@@ -7,10 +7,9 @@
   robust-tfds run --config=/my/config.py --workdir=/runs/mine
   robust-tfds run --list
 
-Run the same command again to continue a run that was stopped; `--repair` also
-makes anew what is damaged in its workdir. `--plan` prints what is missing (then its
-exit code is 1), what would be done, and in how much memory and disk; `--plan=measure`
-compiles and times it here. Both touch nothing.
+Run the same command again to continue a run that was stopped. `--plan` prints what
+is missing (then its exit code is 1), what would be done, and in how much memory and
+disk; `--plan=measure` compiles and times it here. Both touch nothing.
 """
 
 from __future__ import annotations
@@ -64,11 +63,6 @@ def define_flags() -> None:
     )
   )
   flags.DEFINE_bool("open", False, "Open report.html in a browser at the end.")
-  flags.DEFINE_bool(
-    "repair",
-    False,
-    "Move what is damaged in the workdir aside and make it anew.",
-  )
   flags.DEFINE_bool(
     "break_lock",
     False,
@@ -135,7 +129,6 @@ def main(argv: Sequence[str]) -> None:
   rows = runner.Runner(
     plan,
     workdir,
-    repair=settings.repair,
     break_lock=settings.break_lock,
     shard=shard,
   ).run()
