@@ -11,7 +11,7 @@ shows all headlines, suite.csv has all numbers. A set that is not here is left o
 said. Run the same command again to continue: finished cells stay.
 
 --models names a CSV without a header, a line a model: NAME,CHECKPOINT or
-NAME,CHECKPOINT,LABEL.
+NAME,CHECKPOINT,LABEL. A line of another form is said, and the others are run.
 """
 
 from __future__ import annotations

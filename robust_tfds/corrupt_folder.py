@@ -31,12 +31,11 @@ A second launch continues; files that exist, but for overview.png, are never
 overwritten. Programs are kept for the next launch, which need not compile them
 (`kept_programs.py`). A picture that cannot be read or corrupted is named and left
 out, the others are done, and the command fails; with `--skip_errors` it names them
-and succeeds. A few pictures are held at a time, whatever the number in the folder.
+and succeeds. All cores work, and a picture for each is held at a time.
 """
 
 from __future__ import annotations
 
-import concurrent.futures
 import json
 import os
 import sys
@@ -81,7 +80,7 @@ def run(
   name: str = "",
   drop_alpha: bool = False,
   ignore_orientation: bool = False,
-  workers: int = 4,
+  workers: int | None = None,
   quiet: bool = False,
 ) -> tuple[int, list[str]]:
   """Corrupt a folder, or one picture.
@@ -99,7 +98,7 @@ def run(
     name: name of the set, as in `evaluate`; default with a manifest: the folder's.
     drop_alpha: ignore transparency.
     ignore_orientation: do not turn photographs upright.
-    workers: threads that read and write.
+    workers: threads that read, corrupt and write; None: one for each core.
     quiet: print no progress, no notes and no counts.
 
   Returns:
@@ -119,7 +118,7 @@ def run(
   if file_format not in folder_work.SUFFIXES:
     raise errors.unknown_error("format", file_format, folder_work.SUFFIXES)
   conditions.check_seed(seed)
-  if workers < 1:
+  if workers is not None and workers < 1:
     raise errors.UserError(f"workers: got {workers}, expected at least 1.")
   walk, out = _places(source, target)
   root = walk.root
@@ -160,10 +159,7 @@ def run(
     settings["name"] = dataset
   if (where := kept_programs.keep()) and not quiet:
     print(where)
-  with (
-    whole_files.writer(out) as writer,
-    concurrent.futures.ThreadPoolExecutor(workers) as pool,
-  ):
+  with whole_files.writer(out) as writer:
     _hold_settings(out / _RECORD, settings, writer)
     batch = folder_work.Batch(
       root=root,
@@ -174,7 +170,6 @@ def run(
       drop_alpha=drop_alpha,
       ignore_orientation=ignore_orientation,
       writer=writer,
-      pool=pool,
       workers=workers,
       keep_names=keep_names,
       dataset=dataset,
@@ -209,15 +204,12 @@ def _work(
     return f"{made:,} of {files:,} files of {_count(total, 'picture')} kept"
 
   start = time.perf_counter()
-  try:
-    with stopping.telling(so_far):
-      batch.choose_canvases(walk.files())
-      for done in batch.run(walk.files()):
-        if not quiet:
-          _report(done, total, time.perf_counter() - start)
-      return folder_overview.write(batch, walk.files())
-  finally:
-    batch.pool.shutdown(cancel_futures=True)
+  with stopping.telling(so_far):
+    batch.choose_canvases(walk.files())
+    for done in batch.run(walk.files()):
+      if not quiet:
+        _report(done, total, time.perf_counter() - start)
+    return folder_overview.write(batch, walk.files())
 
 
 def _labelled(classes: Sequence[str]) -> str:
@@ -397,7 +389,7 @@ def define_flags() -> None:
   flags.DEFINE_bool(
     "skip_errors", False, "Succeed although pictures had to be left out."
   )
-  flags.DEFINE_integer("workers", 4, "Threads that read and write.")
+  flags.DEFINE_integer("workers", None, "Threads; default: one for each core.")
   flags.DEFINE_string(
     "frost_dir", "", "Folder of the frost pictures; default: looked for."
   )

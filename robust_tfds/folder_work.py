@@ -1,36 +1,32 @@
-"""Reads, corrupts and writes the pictures of a folder, a few at a time.
+"""Reads, corrupts and writes the pictures of a folder, by a thread for each core.
 
-Threads read ahead and write behind; corruptions run in the caller's. What is held
-is bounded: a picture for each thread, and results up to a number and a size.
+A thread makes one result at a time, so that one picture under many conditions is
+shared out as well. What is held is bounded: a picture and a result for each thread.
 """
 
 from __future__ import annotations
 
 import collections
-import concurrent.futures
 import contextlib
 import dataclasses
 import io
 import os
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import TypeVar
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from etils import epath
 
-from robust_tfds import conditions, errors
+from robust_tfds import conditions, cores, errors
 from robust_tfds.reading import picture_folders, pictures
 from robust_tfds.storage import paths, whole_files
 
 SUFFIXES = {"png": ".png", "jpeg": ".jpg"}  # suffixes of the results, by format
 _QUALITY = 85  # JPEG's, as in the published ImageNet-C
 CODECS = {"png": "png", "jpeg": f"jpeg{_QUALITY}"}  # what pixels went through
-_WAITING_BYTES = 256 << 20  # results that are not written yet
+_LARGE_PX = 1 << 21  # of pictures that are corrupted one at a time, for memory
 
 _Cell = tuple[str, int]  # (corruption, severity)
-_ItemT = TypeVar("_ItemT")
-_ResultT = TypeVar("_ResultT")
 
 
 @dataclasses.dataclass(frozen=True)
@@ -68,6 +64,27 @@ class Notes:
 
 
 @dataclasses.dataclass
+class _Job:
+  """A picture and the results that it does not have; threads share them.
+
+  Attributes:
+    left: how many are not made yet; after the last the pixels are dropped.
+    picture: read by the first thread.
+    refusal: why the rest is not made; '' while all goes well.
+    unstored: a line for each result that its format cannot hold.
+  """
+
+  path: epath.Path
+  cells: Sequence[_Cell]
+  left: int
+  picture: Picture | None = None
+  refusal: str = ""
+  unstored: list[str] = dataclasses.field(default_factory=list)
+  oddities: Sequence[str] = ()
+  lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
+
+
+@dataclasses.dataclass
 class Batch:
   """The work on one folder, and what became of it; draws are of `dataset`.
 
@@ -88,8 +105,7 @@ class Batch:
   drop_alpha: bool
   ignore_orientation: bool
   writer: whole_files.Writer
-  pool: concurrent.futures.ThreadPoolExecutor
-  workers: int
+  workers: int | None = None
   keep_names: bool = False
   dataset: str = "folder"
   canvases: Sequence[tuple[int, int]] = ()
@@ -98,6 +114,7 @@ class Batch:
   failed: list[str] = dataclasses.field(default_factory=list)
   notes: Notes = dataclasses.field(default_factory=Notes)
   lock: threading.Lock = dataclasses.field(default_factory=threading.Lock)
+  large: threading.Lock = dataclasses.field(default_factory=threading.Lock)
 
   def run(self, files: Iterable[epath.Path]) -> Iterator[int]:
     """Corrupt the pictures; yield how many are done, after each.
@@ -105,24 +122,18 @@ class Batch:
     Raises:
       UserError: a result cannot be written.
     """
-    waiting = _Waiting(self)
-    jobs = ((path, self._left(path)) for path in files)
-    pairs = _read_ahead(self.pool, self._read, jobs, self.workers)
-    for done, ((path, cells), picture) in enumerate(pairs, 1):
-      if isinstance(picture, Picture):
-        for words in picture.oddities:
-          self.notes.add(words, picture_folders.printable(path))
-        for name, severity in cells:
-          try:
-            pixels = self._corrupt(path, picture.pixels, name, severity)
-          except errors.UserError as e:
-            self.failed.append(f"{picture_folders.printable(path)}: {e}")
-            break
-          waiting.add(self.place(path, name, severity), pixels)
-      elif picture is not None:
-        self.failed.append(str(picture))
-      yield done
-    waiting.finish()
+    jobs = map(self._job, files)
+    units: Iterator[tuple[_Job, _Cell | None]] = (
+      (job, cell) for job in jobs for cell in (job.cells or (None,))
+    )
+    done = 0
+    for job in cores.mapped(self._make, units, self.workers):
+      if job is None:  # more of its results follow
+        continue
+      for words in job.oddities:
+        self.notes.add(words, picture_folders.printable(job.path))
+      self.failed += [job.refusal] * bool(job.refusal) + job.unstored
+      yield (done := done + 1)
 
   def choose_canvases(self, files: Iterable[epath.Path]) -> None:
     """Choose few canvases for all pictures without results; reads their headers.
@@ -134,22 +145,27 @@ class Batch:
     programs = len({name for name, _ in self.cells} - {conditions.CLEAN})
     levels: collections.Counter[tuple[int, int]] = collections.Counter()
     jobs = ((path, len(self._missing(path)[0])) for path in files)
-    sizes = _read_ahead(self.pool, self._size, jobs, self.workers)
-    for (_, count), size in sizes:
+    for count, size in cores.mapped(self._size, jobs, self.workers):
       self.there += len(self.cells) - count
       with contextlib.suppress(errors.UserError):  # said where it is corrupted
         if size:
           levels[canvas.shape(*size)] += -(-count // max(programs, 1))
     self.canvases = canvas.few(levels)
 
-  def _size(self, job: tuple[epath.Path, int]) -> tuple[int, int] | None:
+  def _size(
+    self, job: tuple[epath.Path, int]
+  ) -> tuple[int, tuple[int, int] | None]:
+    """Return how many results a picture lacks, and its size if it can be read."""
     path, count = job
-    if not count:
-      return None
-    try:
-      return pictures.size(path, ignore_orientation=self.ignore_orientation)
-    except errors.UserError:  # said where it is read
-      return None
+    if count:
+      with contextlib.suppress(errors.UserError):  # said where it is read
+        turned = self.ignore_orientation
+        return count, pictures.size(path, ignore_orientation=turned)
+    return count, None
+
+  def _job(self, path: epath.Path) -> _Job:
+    cells = self._left(path)
+    return _Job(path, cells, len(cells))
 
   def _left(self, path: epath.Path) -> list[_Cell]:
     """List the results that a picture does not have; note those older than it."""
@@ -171,21 +187,39 @@ class Batch:
     missing = [cell for cell, place in places.items() if place not in there]
     return missing, older
 
-  def _read(
-    self, job: tuple[epath.Path, list[_Cell]]
-  ) -> Picture | errors.UserError | None:
-    """Read a picture: None if nothing is missing, the refusal if it is bad."""
-    path, cells = job
-    if not cells:
-      return None
+  def _make(self, unit: tuple[_Job, _Cell | None]) -> _Job | None:
+    """Make one result of a picture; return its job with the last one."""
+    job, cell = unit
+    if cell is None:
+      return job
+    with job.lock:
+      if not (job.picture or job.refusal):
+        self._read(job)
+      picture, refused = job.picture, job.refusal
+    if picture and not refused:
+      try:
+        pixels = self._corrupt(job.path, picture.pixels, *cell)
+      except errors.UserError as e:
+        job.refusal = f"{picture_folders.printable(job.path)}: {e}"
+      else:
+        self._save(job, self.place(job.path, *cell), pixels)
+    with job.lock:
+      job.left -= 1
+      if not job.left:
+        job.picture = None
+    return job if cell == job.cells[-1] else None
+
+  def _read(self, job: _Job) -> None:
+    """Read a picture, or note why it cannot be."""
     try:
-      return read(
-        path,
+      job.picture = read(
+        job.path,
         drop_alpha=self.drop_alpha,
         ignore_orientation=self.ignore_orientation,
       )
+      job.oddities = job.picture.oddities
     except errors.UserError as e:
-      return e
+      job.refusal = str(e)
 
   def _corrupt(
     self, path: epath.Path, image: np.ndarray, name: str, severity: int
@@ -202,11 +236,13 @@ class Batch:
     key = corruptions.example_key(
       self.seed, self.dataset, name, severity, example
     )
+    large = image[..., 0].size > _LARGE_PX
     try:
       shape = canvas.smallest(self.canvases, *image.shape[:2])
-      return images.corrupt_in_canvas(
-        image, shape, name, severity, edition="any", key=key
-      )
+      with self.large if large else contextlib.nullcontext():
+        return images.corrupt_in_canvas(
+          image, shape, name, severity, edition="any", key=key
+        )
     except (MemoryError, jax.errors.JaxRuntimeError) as e:
       raise errors.UserError(
         f"{name} of {image.shape[1]} x {image.shape[0]} px needs more memory"
@@ -220,53 +256,19 @@ class Batch:
       relative = relative.with_suffix(SUFFIXES[self.file_format])
     return self.out / name / str(severity) / relative
 
-
-class _Waiting:
-  """Results that threads encode and write, few at a time."""
-
-  def __init__(self, batch: Batch):
-    """Start with no waiting result."""
-    self._batch = batch
-    self._queue: collections.deque[tuple[int, concurrent.futures.Future]] = (
-      collections.deque()
-    )
-    self._bytes = 0
-
-  def add(self, place: epath.Path, pixels: np.ndarray) -> None:
-    """Add one more; wait while too many are not written."""
-    save = self._batch.pool.submit(self._save, place, pixels)
-    self._queue.append((pixels.nbytes, save))
-    self._bytes += pixels.nbytes
-    while (
-      len(self._queue) > 4 * self._batch.workers or self._bytes > _WAITING_BYTES
-    ):
-      self._take()
-
-  def finish(self) -> None:
-    """Wait for all jobs."""
-    while self._queue:
-      self._take()
-
-  def _take(self) -> None:
-    size, save = self._queue.popleft()
-    refusal = save.result()
-    self._bytes -= size
-    if refusal is not None:
-      self._batch.failed.append(refusal)
-
-  def _save(self, place: epath.Path, pixels: np.ndarray) -> str | None:
-    """Write a result; return the reason if the format cannot hold it."""
+  def _save(self, job: _Job, place: epath.Path, pixels: np.ndarray) -> None:
+    """Write a result, or note why the format cannot hold it."""
     try:
-      data = _encoded(pixels, self._batch.file_format)
+      data = _encoded(pixels, self.file_format)
     except (OSError, ValueError) as e:
-      return (
+      job.unstored.append(
         f"{picture_folders.printable(place)}: cannot be stored as"
-        f" {self._batch.file_format}: {e}."
+        f" {self.file_format}: {e}."
       )
-    self._batch.writer.write(place, data)
-    with self._batch.lock:
-      self._batch.written += 1
-    return None
+      return
+    self.writer.write(place, data)
+    with self.lock:
+      self.written += 1
 
 
 def read(
@@ -292,25 +294,6 @@ def read(
     number = 1 if ignore_orientation else pictures.orientation(image)
     upright = pictures.upright(pictures.rgb(image, source), number)
     return Picture(np.asarray(upright), odd)
-
-
-def _read_ahead(
-  pool: concurrent.futures.Executor,
-  function: Callable[[_ItemT], _ResultT],
-  items: Iterable[_ItemT],
-  count: int,
-) -> Iterator[tuple[_ItemT, _ResultT]]:
-  """Yield (item, function(item)) in order, `count` of them begun in advance."""
-  queue: collections.deque[
-    tuple[_ItemT, concurrent.futures.Future[_ResultT]]
-  ] = collections.deque()
-  for item in items:
-    queue.append((item, pool.submit(function, item)))
-    if len(queue) > count:
-      first, future = queue.popleft()
-      yield first, future.result()
-  for first, future in queue:
-    yield first, future.result()
 
 
 def _encoded(pixels: np.ndarray, file_format: str) -> bytes:

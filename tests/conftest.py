@@ -48,6 +48,25 @@ def of_session() -> pathlib.Path:
   return pathlib.Path(os.environ[_SESSION])
 
 
+def pytest_configure(config: pytest.Config) -> None:
+  """Compile the fast suite's programs in half of the time: they run once.
+
+  Slow tests hold the same values with the programs that users get.
+  """
+  if config.option.markexpr == "not slow":
+    flags = (
+      os.environ.get("XLA_FLAGS", ""),
+      "--xla_backend_optimization_level=0",
+    )
+    os.environ["XLA_FLAGS"] = " ".join(flags).strip()
+
+
+def pytest_collection_finish() -> None:
+  """Leave what was imported out of all later garbage collections."""
+  gc.collect()
+  gc.freeze()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
   """Mark the tests that `tests/seconds.tsv` makes slow.

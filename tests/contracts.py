@@ -76,6 +76,7 @@ def is_new(source: Source) -> bool:
   return table().get(plugin) != sha256
 
 
+@functools.cache
 def digest(source: Source) -> str:
   """Return the sha256 of a plugin's code, without comments and docstrings."""
   if isinstance(source, str):

@@ -110,6 +110,8 @@ class RewrittenTest(parameterized.TestCase):
     for path in import_graph.files().values():
       text = (_ROOT / path).read_text("utf-8")
       setup.in_wheel(text)  # refuses what it cannot rewrite
+      if not any(word in text for word in _IMPORTING):
+        continue
       for call in ast.walk(ast.parse(text)):
         if isinstance(call, ast.Call) and _names_ours(call):
           named.append(f"{path}:{call.lineno}: {ast.unparse(call)}")

@@ -18,9 +18,8 @@ import ml_collections
 import configs
 from eval import tasks
 from eval.run import own_metrics
-from robust_tfds import datasets, errors, natural_sets, reading, user_data
+from robust_tfds import datasets, errors, natural_sets, user_data
 from robust_tfds.building import base
-from robust_tfds.storage import paths
 
 _OWN = "own_data:model"  # the config of every set that is not a benchmark
 # Keys of `data` that are options of a source. They are not stored in config.json.
@@ -135,19 +134,10 @@ def builder_class(
       skip_errors=bool(data.get("skip_errors")),
       without_classes=bool(own),
       target=own_metrics.tfds_feature(own),
-      classes=_names(data.get("classes")),
+      classes=user_data.class_names(data.get("classes")),
       ignore=data.get("ignore"),
     ),
   )
-
-
-def _names(classes: Any) -> tuple[str, ...]:
-  """Return the class names: from a file, a comma-separated text, or a list."""
-  if isinstance(classes, str) and paths.is_file(paths.parse(classes)):
-    classes = reading.line_list(paths.parse(classes))
-  elif isinstance(classes, str):
-    classes = classes.split(",")
-  return tuple(str(name).strip() for name in classes or ())
 
 
 def resolved(

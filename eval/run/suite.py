@@ -15,7 +15,7 @@ import collections
 import dataclasses
 import functools
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
 from etils import epath
@@ -43,7 +43,8 @@ _CORRUPTED = (
 
 def default_steps() -> tuple[str, ...]:
   """Return the steps of a suite that names none: ImageNet's benchmarks."""
-  return (*_CORRUPTED, *natural_sets.rows())
+  natural = [n for n, row in natural_sets.rows().items() if not row.has_boxes]
+  return (*_CORRUPTED, *natural)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -54,11 +55,13 @@ class Entry:
     name: as `models.get` takes it, or `my_module:build`.
     checkpoint: its weights, as `models.convert.load` takes them; empty: none.
     label: what tables call it.
+    problem: why a list's line names no model; empty if it does.
   """
 
   name: str
   checkpoint: str
   label: str
+  problem: str = ""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,7 +94,7 @@ class Outcome:
   Attributes:
     entry: the model.
     step: the data set and the method.
-    rows: of its table; none if the run was left out.
+    rows: of its table, of the model itself; none if the run was left out.
     plan: of the run; None if it could not be planned.
     reason: why the run was left out; empty if it was not.
   """
@@ -101,6 +104,16 @@ class Outcome:
   rows: Sequence[table.Row] = ()
   plan: plan_lib.Plan | None = None
   reason: str = ""
+
+  @property
+  def label(self) -> str:
+    """The label of the model in the run, where its source is beside it."""
+    return " ".join(filter(None, (self.entry.label, self.step.method)))
+
+  @property
+  def title(self) -> str:
+    """The model and the step."""
+    return _title(self.entry, self.step)
 
   @property
   def report(self) -> str:
@@ -119,35 +132,46 @@ class Outcome:
 def read_models(path: str | os.PathLike[str]) -> list[Entry]:
   """Read a list of models: a CSV without a header, a line a model.
 
+  A line of another form, or with a label that is there already, becomes an entry
+  with a `problem`.
+
   Args:
     path: of the file; lines that begin with # are comments.
 
   Raises:
-    UserError: no such file, a line of another form, or a label twice; names the
-      line.
+    UserError: no such file, or one without lines.
   """
   entries: dict[str, Entry] = {}
-  text = reading.text_file(path)
-  for number, cells in reading.csv_text(text, str(path)):
-    words = [cell.strip() for cell in cells]
-    if not any(words) or words[0].startswith("#"):
+  lines = reading.text_file(path).splitlines()
+  for number, line in enumerate(lines, 1):
+    if not line.strip() or line.lstrip().startswith("#"):
       continue
-    if len(words) not in (2, 3) or not words[0]:
-      raise errors.UserError(
-        f"{path}: line {number}: got {','.join(cells)!r}, expected {_MODEL_LINE}."
-      )
-    label = words[2] if len(words) == 3 and words[2] else words[0]
-    if label in entries:
-      raise errors.UserError(
-        f"{path}: line {number}: the label {label} is there already. Add another"
-        f" one: {words[0]},{words[1]},LABEL."
-      )
-    entries[label] = Entry(words[0], words[1], label)
+    place = f"line {number} of {epath.Path(path).name}"
+    try:
+      entry = _entry(line, entries)
+    except errors.UserError as e:
+      entry = Entry("", "", place, str(e))
+    entries[entry.label] = entry
   if not entries:
     raise errors.UserError(
       f"{path}: it names no model; expected {_MODEL_LINE}."
     )
   return list(entries.values())
+
+
+def _entry(line: str, known: Collection[str]) -> Entry:
+  """Return the model that a line names, whose label is not known."""
+  ((_, cells),) = reading.csv_text(line, repr(line))
+  words = [cell.strip() for cell in cells]
+  if len(words) not in (2, 3) or not words[0]:
+    raise errors.UserError(f"got {line!r}, expected {_MODEL_LINE}.")
+  label = words[2] if len(words) == 3 and words[2] else words[0]
+  if label in known:
+    raise errors.UserError(
+      f"the label {label} is there already. Add another one:"
+      f" {words[0]},{words[1]},LABEL."
+    )
+  return Entry(words[0], words[1], label)
 
 
 class Suite:
@@ -190,14 +214,14 @@ class Suite:
         place = self._workdir(entry, step)
         lacks = [*plan.lacks, *data_lib.lacks(plan, place)]
       except errors.UserError as e:
-        yield f"{entry.label}, {step.name}: left out: {_first_line(e)}"
+        yield f"{_title(entry, step)}: left out: {_first_line(e)}"
         continue
       find = costs.measure if measure and not lacks else costs.count
       cost = find(plan, place, plan.cells)
       work = estimate.work(plan, cost, plan.cells, measure and not lacks)
       absent = f"; left out: {lacks[0].what}: not here" if lacks else ""
       yield (
-        f"{entry.label}, {step.name}: {len(plan.conditions)} conditions;"
+        f"{_title(entry, step)}: {len(plan.conditions)} conditions;"
         f" {work}{absent}"
       )
 
@@ -206,18 +230,18 @@ class Suite:
     outcomes: list[Outcome] = []
     runs = list(self._runs())
     for number, (entry, step) in enumerate(runs, 1):
-      say(f"[{number}/{len(runs)}] {entry.label}: {step.name}")
+      say(f"[{number}/{len(runs)}] {_title(entry, step)}")
       outcomes.append(self._outcome(entry, step))
       self.write(outcomes)
     if all(outcome.reason for outcome in outcomes):
       raise errors.UserError(
-        f"Nothing could be run: {outcomes[0].step.name}: {outcomes[0].reason}"
+        f"Nothing could be run: {outcomes[0].title}: {outcomes[0].reason}"
       )
     return outcomes
 
   def _runs(self) -> Iterator[tuple[Entry, Step]]:
     for entry in self.entries:
-      for step in self.steps:
+      for step in self.steps if not entry.problem else [Step("")]:
         yield entry, step
 
   def _workdir(self, entry: Entry, step: Step) -> Workdir:
@@ -232,6 +256,8 @@ class Suite:
     Raises:
       UserError: it cannot be run, or something is not here.
     """
+    if entry.problem:
+      raise errors.UserError(entry.problem)
     given = {**keywords.DEFAULTS, **self._options}
     given["checkpoint"] = entry.checkpoint or None
     if step.method:
@@ -253,7 +279,9 @@ class Suite:
     task = plan.task
     for sentence in verdict.sentences(task.facts, task.family, rows):
       say(sentence)
-    return Outcome(entry, step, rows, plan)
+    outcome = Outcome(entry, step, plan=plan)
+    own = [row for row in rows if row.model == outcome.label]
+    return dataclasses.replace(outcome, rows=own)
 
   def write(self, outcomes: Sequence[Outcome]) -> None:
     """Write the page and the CSV of what is finished."""
@@ -274,7 +302,7 @@ class Suite:
     """Write a CSV in the form of timm's results for every step of pictures."""
     for step in self.steps:
       rows = [
-        timm_results.row(o.plan, o.rows)
+        timm_results.row(o.plan, o.label, o.rows)
         for o in outcomes
         if o.step == step and o.plan and timm_results.fits(o.plan)
       ]
@@ -283,6 +311,11 @@ class Suite:
         folder.mkdir(parents=True, exist_ok=True)
         text = csv_text.text(timm_results.COLUMNS, rows)
         disk.write_text(folder / f"{step.folder}.csv", text)
+
+
+def _title(entry: Entry, step: Step) -> str:
+  """Return a run in words; a line that names no model has no step."""
+  return ", ".join(filter(None, (entry.label, step.name)))
 
 
 def _first_line(error: Exception) -> str:

@@ -20,7 +20,7 @@ from models.training import disclosure, initial, recipes, run
 from models.training import workdir as workdir_lib
 from models.training.config import Config
 from models.training.data import examples
-from models.training.data.config import check_folder
+from models.training.data.config import FOLDERS, check_folder
 from models.training.optimization import (
   checkpoints,
   loop,
@@ -120,7 +120,7 @@ def _data(config: Config, recipe: base.Recipe) -> Iterator[str]:
   held_out = f", {held:.3g} of them held out by id to choose on" * bool(held)
   kind, _, place = config.data.source.partition(":")
   where = f"{config.data.source} {config.data.split}"
-  where += _not_here(place) if kind == "folder" else ""
+  where += _not_here(place) if kind in FOLDERS else ""
   yield f"data: {where}, {counted}{held_out}"
   steps = steps_of(config, recipe)
   step_words = f"{steps:,} steps" if steps else "an unknown number of steps"
@@ -177,6 +177,8 @@ def _examples(config: Config) -> int | None:
 def _classes(config: Config) -> int | None:
   """Return the number of classes of the data; None if unknown before reading."""
   name = config.data.source
+  if config.data.classes:
+    return len(config.data.classes)
   if name in training.ROWS:
     name = training.ROWS[name].of
   return datasets.classes(name) or _published(name)[1]
@@ -212,7 +214,7 @@ def _epoch_examples(config: Config, recipe: base.Recipe, count: int) -> int:
 def _check_data(config: Config, recipe: base.Recipe) -> None:
   """Refuse a wrong config of the data before the data has to be here."""
   name = config.data.source
-  if not re.match("(folder|tfds):.", name):
+  if not re.match("(folder|masks|tfds):.", name):
     examples.check_name(name)
     if name not in training.ROWS:
       splits = datasets.builder_class(name).splits()

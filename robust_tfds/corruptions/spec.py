@@ -212,8 +212,8 @@ def severity(value: object) -> int | jax.Array:
   """Return a concrete severity as int, a traced one unchanged.
 
   Args:
-    value: 1-5: an integer of Python, numpy or jax, or a traced one, whose value
-      is unknown here: see `refusal.py`.
+    value: 1-5: an integer of Python, numpy or jax, also as a float (3.0), or a
+      traced one, whose value is unknown here: see `refusal.py`.
 
   Raises:
     UserError: a concrete value is outside 1-5, an array with axes, or no
@@ -223,6 +223,8 @@ def severity(value: object) -> int | jax.Array:
     if value.shape or not jnp.issubdtype(value.dtype, jnp.integer):
       raise _no_severity(f"a traced {value.dtype}{list(value.shape)}")
     return value
+  if isinstance(value, (float, np.floating)) and value in conditions.SEVERITIES:
+    return int(value)
   number = conditions.whole_number(value)
   if number is None:
     raise _no_severity(repr(value))

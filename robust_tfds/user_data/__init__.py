@@ -21,9 +21,10 @@ from typing import Any
 
 import tensorflow_datasets as tfds
 
-from robust_tfds import errors, natural_sets
+from robust_tfds import errors, natural_sets, reading
 from robust_tfds.building import base
 from robust_tfds.building.own_set import Options
+from robust_tfds.storage import paths
 
 # What a text begins with -> the file that reads it.
 KINDS = {
@@ -75,11 +76,11 @@ def builder_class(
       set, in words.
   """
   if isinstance(source, str) and natural_sets.is_natural(source):
-    _check_options(source, options)
+    check_options(source, options)
     with_classes = dataclasses.replace(options, without_classes=False)
     return _load("natural", source, with_classes)
   kind, place = _split(source) if isinstance(source, str) else ("tfds", source)
-  _check_options(kind, options)
+  check_options(kind, options)
   made = _load(KINDS[kind], place, options)
   if natural_sets.is_taken(made.set_name()):
     raise errors.UserError(
@@ -88,6 +89,17 @@ def builder_class(
       " --config.data.set_name, --set_name of robust-tfds build."
     )
   return made
+
+
+def class_names(classes: Any) -> tuple[str, ...]:
+  """Return the class names: from a file, a comma-separated text, or a list."""
+  if not classes:
+    return ()
+  if isinstance(classes, str) and paths.is_file(paths.parse(classes)):
+    classes = reading.line_list(paths.parse(classes))
+  elif isinstance(classes, str):
+    classes = classes.split(",")
+  return tuple(str(name).strip() for name in classes)
 
 
 def _split(source: str) -> tuple[str, str]:
@@ -104,7 +116,12 @@ def _split(source: str) -> tuple[str, str]:
   return kind, place
 
 
-def _check_options(kind: str, options: Options) -> None:
+def check_options(kind: str, options: Options) -> None:
+  """Refuse options that a kind of data does not have.
+
+  Raises:
+    UserError: begins with the option, and names the kinds that have it.
+  """
   for option, kinds in _OPTIONS.items():
     value = getattr(options, option)
     unset = value is False or value in (None, "", ())  # 0 is an id

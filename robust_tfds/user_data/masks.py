@@ -45,7 +45,7 @@ class Masks(own_set.OwnSet):
       UserError: pictures without a mask, or names of classes that none can be.
     """
     self.ignore = ignore
-    super().__init__(name, where, _checked(classes, where))
+    super().__init__(name, where, checked_classes(classes, where))
     pictures, _ = folder.files(root / _IMAGES, f"{where}: the pictures")
     labels, _ = folder.files(root / _MASKS, f"{where}: the masks")
     mask_of = {os.path.splitext(i)[0]: i for i in labels}
@@ -109,7 +109,12 @@ class Masks(own_set.OwnSet):
     return [*self.classes, f"ignore\t{self.ignore}", *sorted(digests)]
 
 
-def _checked(classes: Sequence[str], where: str) -> Sequence[str]:
+def checked_classes(classes: Sequence[str], where: str) -> Sequence[str]:
+  """Return the names of a set's classes.
+
+  Raises:
+    UserError: too few or too many, or names that none can be.
+  """
   if not 2 <= len(classes) <= mask_labels.MOST:
     raise errors.UserError(
       f"{where}: {len(classes)} names of classes, expected 2 to"

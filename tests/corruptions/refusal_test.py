@@ -81,7 +81,7 @@ class KnownTest(parameterized.TestCase):
     (-1, "must be 1-5"),
     (10**30, "must be 1-5"),
     (True, "must be an integer"),
-    (2.0, "must be an integer"),
+    (2.5, "must be an integer"),
     ("3", "must be an integer"),
     (None, "must be an integer"),
     (float("nan"), "must be an integer"),

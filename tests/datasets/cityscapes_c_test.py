@@ -118,11 +118,15 @@ class LayoutTest(_Case):
 
   def test_groups_can_be_dropped(self):
     self._write(files())
+    whole = self._build()
     for kwargs in (
       {"config": "clean_no_groups"},
       {"config": "clean", "groups": "drop"},
     ):
-      for e in self._build(**kwargs).values():
+      dropped = self._build(**kwargs)
+      self.assertEqual(dropped.keys(), whole.keys())
+      for i, e in dropped.items():
+        np.testing.assert_array_equal(e["image"], whole[i]["image"])
         self.assertLen(e["objects"]["id"], 3)
         self.assertFalse(e["objects"]["is_crowd"].any())
 

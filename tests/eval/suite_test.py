@@ -2,7 +2,6 @@
 
 import csv
 import pathlib
-import tempfile
 
 import jax
 from absl.testing import absltest, parameterized
@@ -68,18 +67,28 @@ class SuiteTest(absltest.TestCase):
     self.assertIn("2 conditions; work: 4 examples a cell", plan[1])
 
 
-class RefusalsTest(parameterized.TestCase):
-  @parameterized.parameters(
-    ("resnet50", "line 1: got 'resnet50', expected NAME,CHECKPOINT"),
-    ("a,x\n# no\na,y", "line 3: the label a is there already"),
-    ("# nothing\n", "it names no model"),
-  )
-  def test_lists(self, text, words):
-    file = pathlib.Path(tempfile.mkdtemp()) / "models.csv"
-    file.write_text(text)
-    with self.assertRaisesRegex(errors.UserError, words):
+class ListTest(absltest.TestCase):
+  def test_broken_lines_are_said_and_the_others_stay(self):
+    folder = pathlib.Path(self.create_tempdir().full_path)
+    file = folder / "models.csv"
+    file.write_text('resnet50\n# no\na,x\n\na,y\n"b,x\na,y,c\n')
+    entries = suite.read_models(file)
+    self.assertEqual([e.label for e in entries if not e.problem], ["a", "c"])
+    broken = {e.label: e.problem for e in entries if e.problem}
+    for number, words in (
+      (1, "got 'resnet50', expected NAME,CHECKPOINT"),
+      (5, "the label a is there already"),
+      (6, "not CSV: unexpected end"),
+    ):
+      self.assertIn(words, broken[f"line {number} of models.csv"])
+    plan = suite.Suite(entries, ["digits_c"], epath.Path(folder), {}).describe()
+    self.assertStartsWith(next(plan), "line 1 of models.csv: left out: got")
+    file.write_text("# nothing\n")
+    with self.assertRaisesRegex(errors.UserError, "it names no model"):
       suite.read_models(file)
 
+
+class RefusalsTest(parameterized.TestCase):
   def test_steps_twice(self):
     with self.assertRaisesRegex(errors.UserError, "digits_c is named twice"):
       suite.Suite([], ["digits_c", "digits_c"], epath.Path("/nowhere"), {})

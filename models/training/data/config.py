@@ -9,14 +9,18 @@ from typing import Annotated, Any
 import pydantic
 
 from models.training.data import crops
-from robust_tfds import errors, settings
+from robust_tfds import errors, settings, user_data
+from robust_tfds.building.sources import mask_labels
 from robust_tfds.storage import paths
-from robust_tfds.user_data import folder
+from robust_tfds.user_data import folder, masks
 
 # TFDS's sets whose benchmarks are made from the split `validation`, not `test`.
 JUDGED = dict.fromkeys(
   ("cityscapes", "coco", "imagenet2012", "imagenet_resized"), "validation"
 )
+
+# Kinds of a user's own data that lie in a folder of training data.
+FOLDERS = ("folder", "masks")
 
 _Fraction = Annotated[
   float | int,
@@ -50,6 +54,11 @@ _Names = Annotated[
   pydantic.AfterValidator(_split_names),
   pydantic.Field(description="names of benchmarks"),
 ]
+_Classes = Annotated[
+  str | list[str] | tuple[str, ...],
+  pydantic.AfterValidator(user_data.class_names),
+  pydantic.Field(description="a file of names of classes, or the names"),
+]
 _Canvas: Any = Annotated[
   tuple[()]
   | tuple[settings.Positive, settings.Positive]
@@ -64,7 +73,8 @@ class Config(settings.Group):
   """The choice of examples, and how each is cut to one size.
 
   Attributes:
-    source: `digits` or another embedded set, `tfds:NAME`, `folder:PATH`.
+    source: `digits` or another embedded set, `tfds:NAME`, `folder:PATH`,
+      `masks:PATH`.
     split: the training split; `train[:10%]` is a part of one.
     judged_on: benchmarks that the network will be judged on, besides the set's
       own test split.
@@ -84,8 +94,12 @@ class Config(settings.Group):
     boxes: most objects of a picture; 0: the most that any picture has.
     masks: whether objects come with their masks, as a network that finds masks
       needs them.
+    classes: for `masks:`, the names of the ids 0, 1, ... of its masks.
+    ignore: for `masks:`, the id of pixels that do not count.
     workers: number of processes that read; 0 for threads, one for each core
-      that the process may use.
+      that the process may use. None: processes, as many, where the decoded
+      examples are too many to be held in memory and there are more cores than
+      threads make use of.
   """
 
   source: settings.Name
@@ -101,7 +115,15 @@ class Config(settings.Group):
   canvas: _Canvas = ()
   boxes: settings.From0 = 0
   masks: settings.Flag = False
-  workers: settings.From0 = 0
+  classes: _Classes = ()
+  ignore: settings.From0 = mask_labels.IGNORE
+  workers: settings.From0 | None = None
+
+  @property
+  def options(self) -> user_data.Options:
+    """The options of the user's own set."""
+    ignore = None if self.ignore == mask_labels.IGNORE else self.ignore
+    return user_data.Options(classes=tuple(self.classes), ignore=ignore)
 
   def check(self) -> None:
     """Refuse values that would let a run choose on data that it is judged on.
@@ -118,8 +140,13 @@ class Config(settings.Group):
           f"config.data.split: got {self.split!r}: {source}'s {name} is what models"
           " are judged on. Train on another split."
         )
-    if self.source.startswith("folder:"):
-      check_folder("config.data.source", self.source.partition(":")[2])
+    kind, _, place = self.source.partition(":")
+    if kind in FOLDERS:
+      check_folder("config.data.source", place)
+    with errors.prefixed("config.data"):
+      user_data.check_options(kind, self.options)
+    if kind == "masks":
+      masks.checked_classes(self.classes, f"config.data.source={self.source}")
     if crops.is_random(self.geometry or ""):
       raise errors.UserError(
         f"config.data.geometry: got {self.geometry!r}: validation pictures are"

@@ -10,11 +10,11 @@ small sets are decoded once, large ones stream.
 import abc
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from models.training.data.config import JUDGED, Config
+from models.training.data.config import FOLDERS, JUDGED, Config
 from robust_tfds import datasets, errors, missing, strings, user_data
 from robust_tfds.building import (
   file_formats,
@@ -32,7 +32,7 @@ from robust_tfds.reading import mask_files
 from robust_tfds.reading import pictures as picture_files
 from robust_tfds.reading import videos as video_files
 from robust_tfds.storage import paths
-from robust_tfds.user_data import folder, tfds_set
+from robust_tfds.user_data import copied_set, folder, tfds_set
 
 HELD_BYTES = 128 << 20
 _MOST_FRAMES = 256 << 20  # bytes of a video that is decoded at once
@@ -52,7 +52,10 @@ class Examples(abc.ABC):
     words: description of the source, for the screen.
     largest: maximum height and width in px, and number of objects; None if
       unknown.
+    labels: lines that change with labels that the stored bytes do not have.
   """
+
+  _LISTS: ClassVar[Sequence[str]] = ()  # attributes that `decode` does not need
 
   name: str
   classes: Sequence[str]
@@ -61,6 +64,7 @@ class Examples(abc.ABC):
   groups: Sequence[str]
   words: str
   largest: tuple[int, int, int] | None = None
+  labels: Sequence[str] = ()
 
   def __init__(self, name: str, classes: Sequence[str], words: str):
     """Name the set; nothing is decoded yet."""
@@ -102,23 +106,30 @@ class Examples(abc.ABC):
     """
     if number in self._held:
       return self._held[number]
-    row = self._decoded(number)
+    row = self.decode(self.place(number))
     self._left -= max(getattr(v, "nbytes", 0) for v in row.values())
     if self._left >= 0:
       self._held[number] = row
     return row
 
   def __getstate__(self) -> dict[str, Any]:
-    """Return the state for other processes, without decoded pixels."""
-    return {**self.__dict__, "_held": {}, "_left": HELD_BYTES}
+    """Return what `decode` needs in another process."""
+    lists = dict.fromkeys(("ids", "groups", *self._LISTS), ())
+    return {**self.__dict__, **lists, "_held": {}}
 
   @abc.abstractmethod
-  def _decoded(self, number: int) -> dict[str, Any]:
-    """Decode an example, see `read`."""
+  def place(self, number: int) -> Any:
+    """Return where an example lies, for `decode` in any process."""
+
+  @abc.abstractmethod
+  def decode(self, place: Any) -> dict[str, Any]:
+    """Decode the example that lies there, see `read`."""
 
 
 class Listed(Examples):
   """Examples that are listed as sources, as the builders have them."""
+
+  _LISTS = ("_sources", "_owner", "_files")
 
   def __init__(
     self,
@@ -168,8 +179,13 @@ class Listed(Examples):
       return self._files
     return sorted({f.path for each in self._sources for f in each.files()})
 
-  def _decoded(self, number: int) -> dict[str, Any]:
-    each = self._sources[number]
+  def place(self, number: int) -> Any:
+    """Return an example's source."""
+    return self._sources[number]
+
+  def decode(self, place: Any) -> dict[str, Any]:
+    """Decode the example of a source."""
+    each = place
     if self.kind == VIDEOS:
       data = each.file.data()
       with errors.prefixed(each.example_id):
@@ -195,6 +211,8 @@ class Records(Examples):
   pictures and videos are left encoded. Encoded examples of TFRecord files,
   which cannot be read by number (sets of ours in buckets), are held in memory.
   """
+
+  _LISTS = ("_numbers", "_files")
 
   def __init__(
     self,
@@ -229,7 +247,7 @@ class Records(Examples):
       held = [*file_formats.rows(builder, split, stored)]
       self._read, count = held.__getitem__, len(held)
     rows = [self._held_fields(self._read(number)) for number in range(count)]
-    ids = tfds_set.ids_of(rows, split.partition("[")[0])
+    ids = copied_set.ids_of(rows, split.partition("[")[0])
     self._numbers = sorted(range(count), key=ids.__getitem__)
     self.ids = [ids[i] for i in self._numbers]
     self.groups = [rows[i].get("group_id") or ids[i] for i in self._numbers]
@@ -253,9 +271,14 @@ class Records(Examples):
     """Return the files in which the examples are stored."""
     return self._files
 
-  def _decoded(self, number: int) -> dict[str, Any]:
-    row = self._read(self._numbers[number])
-    where = f"{self.words}: {self.ids[number]}"
+  def place(self, number: int) -> tuple[int, str]:
+    """Return an example's number in the files, and its id."""
+    return self._numbers[number], self.ids[number]
+
+  def decode(self, place: tuple[int, str]) -> dict[str, Any]:
+    """Decode the example of a number in the files."""
+    number, name = place
+    row, where = self._read(number), f"{self.words}: {name}"
     if self.kind == VIDEOS:
       with errors.prefixed(where):
         video = _frames(row[self._image])
@@ -279,7 +302,7 @@ class Records(Examples):
 
   def _held_fields(self, row: dict[str, Any]) -> dict[str, Any]:
     """Return what is held of an example: its ids, its group and its size."""
-    names = (*tfds_set.IDS, "group_id")
+    names = (*copied_set.IDS, "group_id")
     out: dict[str, Any] = {n: strings.text(row[n]) for n in names if n in row}
     if self.kind == OBJECTS:
       out["largest"] = (*row["size"], len(row["objects"]["id"]))
@@ -363,6 +386,8 @@ def find(
   kind, _, place = config.source.partition(":")
   if kind == "folder" and place:
     return _folder_examples(place)
+  if kind == "masks" and place:
+    return _masked_examples(config)
   if kind == "tfds" and place:
     return _tfds_examples(place, config, split, unlabelled)
   return _builder_examples(config, split, say)
@@ -388,8 +413,8 @@ def test_examples(config: Config) -> Iterator[Examples]:
   benchmark's examples, if they are in the same manual dir.
   """
   kind, _, place = config.source.partition(":")
-  if kind == "folder":
-    yield from _sibling_examples(place)
+  if kind in FOLDERS:
+    yield from _sibling_examples(place, "images" if kind == "masks" else "")
     return
   if kind in training.ROWS:
     yield from _benchmark_tests(config)
@@ -404,8 +429,13 @@ def test_examples(config: Config) -> Iterator[Examples]:
     yield find(config, split=split)
 
 
-def _sibling_examples(place: str) -> Iterator[Examples]:
-  """Yield the examples of a folder's held-out siblings: `X/test` for `X/mine`."""
+def _sibling_examples(place: str, part: str) -> Iterator[Examples]:
+  """Yield the pictures of a folder's held-out siblings: `X/test` for `X/mine`.
+
+  Args:
+    place: the folder.
+    part: the folder in a sibling that has the pictures, where there is one.
+  """
   parents = [paths.resolved(place).parent]
   if paths.is_local(place):  # a link lies elsewhere than where it leads
     written = os.path.dirname(os.path.abspath(paths.parse(place)))
@@ -417,7 +447,9 @@ def _sibling_examples(place: str) -> Iterator[Examples]:
           f"{entry.name} beside it is by its name what models are judged on"
         )
         with errors.prefixed(f"config.data.source: {words}"):
-          read = _picture_examples(entry.path)
+          pictures_at = os.path.join(entry.path, part)
+          inside = paths.parse(pictures_at).is_dir()
+          read = _picture_examples(pictures_at if inside else entry.path)
         if read:
           yield read
 
@@ -489,6 +521,14 @@ def _folder_examples(place: str) -> Examples:
   return Listed(set_.name, set_.classes, set_.where, sources)
 
 
+def _masked_examples(config: Config) -> Examples:
+  set_: Any = user_data.builder_class(config.source, config.options)
+  own = set_.OWN
+  read = Listed(own.name, own.classes, own.where, own.sources)
+  read.labels = own.described()
+  return read
+
+
 def _tfds_examples(
   place: str, config: Config, split: str, unlabelled: bool
 ) -> Examples:
@@ -522,7 +562,13 @@ def check_name(name: str) -> None:
     if "train" in datasets.builder_class(each).splits()
   ]
   if name not in (*trainable, *training.ROWS):
-    known = ["folder:PATH", "tfds:NAME", *trainable, *training.ROWS]
+    known = [
+      "folder:PATH",
+      "masks:PATH",
+      "tfds:NAME",
+      *trainable,
+      *training.ROWS,
+    ]
     raise errors.unknown_error("set to train on", name, known)
 
 

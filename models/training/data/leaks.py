@@ -62,8 +62,9 @@ def check(
   """Refuse examples whose stored bytes are in a test set.
 
   Returns:
-    sha256 over the ids of all examples and the sha256 of their stored bytes;
-    and their groups, merged where they share an example of the same bytes.
+    sha256 over the ids of all examples, the sha256 of their stored bytes and
+    their labels elsewhere; and their groups, merged where they share an example
+    of the same bytes.
 
   Raises:
     UserError: there are such examples; the message names some.
@@ -80,6 +81,7 @@ def check(
   content = hashlib.sha256()
   for name, digest in pairs:
     content.update(name.encode() + b"\0" + digest)
+  content.update("\n".join(read.labels).encode())
   return content.hexdigest(), _joined(read.groups, digests)
 
 

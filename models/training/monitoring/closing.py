@@ -11,6 +11,7 @@ from etils import epath
 
 from models import weights_file
 from models.training import disclosure
+from models.training.data import examples
 from models.training.data import source as source_lib
 from models.training.monitoring import tensorboard
 from models.training.monitoring.report import FILE as REPORT
@@ -84,7 +85,11 @@ def command(prepared: Prepared, workdir: epath.Path) -> str:
     other = f" {entry}.name={model}" * (model != f"{name}_cnn")
     return f"{run}quickstart:{name}_c{other} {entry}.checkpoint={workdir} --workdir=RUN"
   benchmark = _benchmark(name)
-  config, data = "own_data:model", " --config.data.name=folder:TEST_PICTURES"
+  kind = "masks" if prepared.source.kind == examples.MASKS else "folder"
+  config, data = "own_data:model", f" --config.data.name={kind}:TEST_PICTURES"
+  if classes := prepared.config.data.classes:
+    data += f" --config.data.classes='{','.join(classes)}'"
+    data += f" --config.data.ignore={prepared.config.data.ignore}"
   if benchmark:
     config = datasets.builder_class(benchmark).RUN_BY or config
     if name in training.ROWS and training.ROWS[name].boxes:

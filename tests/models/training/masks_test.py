@@ -5,17 +5,22 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from absl.testing import absltest, parameterized
+from etils import epath
+from PIL import Image
 
 from configs import train_standard
-from models.training import run
+from models.training import config as config_lib
+from models.training import data, plan, run
 from models.training.config import Config
 from models.training.data import crops, examples
 from models.training.data.source import Source
 from models.training.recipes import base, standard
-from robust_tfds import models, settings
+from robust_tfds import errors, models, settings
 from robust_tfds.datasets.digits_segmentation import (
   digits_segmentation_dataset_builder as digits,
 )
+from tests import in_folder, tiny_files
+from tests.user_data import made
 
 _KEY = np.array([3, 7], np.uint32)
 
@@ -112,6 +117,96 @@ class TrainTest(absltest.TestCase):
       return float(sums["loss"].sum() / sums["count"].sum())
 
     self.assertLess(error(trained), 0.5 * error(variables))
+
+
+class OwnMasksTest(in_folder.TestCase, parameterized.TestCase):
+  def setUp(self):
+    super().setUp()
+    self.place = made.masks(self.root / "mine" / "train")
+    self.config = train_standard.get_config("segmentation").unlock()
+    self.config.data.source = f"masks:{self.place}"
+    self.config.data.validation = 0.0
+    self.config.data.classes = "red, green, blue"
+    self.config.data.ignore = 255
+
+  def _open(self):
+    return data.open(config_lib.parse(self.config).data)
+
+  def test_batches_of_all_sizes_on_one_canvas(self):
+    source = self._open()
+    self.assertEqual([*source.classes], ["red", "green", "blue"])
+    batch = next(source.batches(batch_size=3, seed=0, epoch=0))
+    self.assertEqual(batch["class_map"].shape, (3, 97, 61))
+    for i, name in enumerate(batch["id"]):
+      mask = np.asarray(Image.open(self.place / "masks" / name))
+      height, width = mask.shape
+      shown = batch["class_map"][i]
+      np.testing.assert_array_equal(shown[:height, :width], mask)
+      self.assertTrue((shown[height:] == 255).all())
+    self.config.data.ignore = 2
+    self.config.data.classes = "red,green"
+    with self.assertRaisesRegex(errors.UserError, "holds the id 255, expected"):
+      next(self._open().batches(batch_size=3, seed=0, epoch=0))
+
+  def test_a_changed_mask_is_another_training(self):
+    before = self._open().digest
+    mask = np.zeros(made.MASKED["a"], np.uint8)
+    tiny_files.put(self.place / "masks", {"a.png": tiny_files.encoded(mask)})
+    self.assertNotEqual(self._open().digest, before)
+
+  @parameterized.parameters("images/x.png", "x.png")
+  def test_pictures_beside_it_are_not_trained_on(self, path):
+    copy = (self.place / "images/a.png").read_bytes()
+    tiny_files.put(self.place.parent / "test", {path: copy})
+    with self.assertRaisesRegex(errors.UserError, "^a.png: what is trained on"):
+      self._open()
+
+  @parameterized.parameters(
+    (
+      "classes",
+      "",
+      "config.data.source=masks:.*0 names of classes, expected 2",
+    ),
+    ("source", "masks:/data/x/val", "val is what models are judged on"),
+    ("source", "folder:/data/x", "classes=.*: folder: has none, masks: has"),
+    ("ignore", -1, "config.data.ignore: got -1, expected a whole number"),
+  )
+  def test_refused(self, key, value, message):
+    self.config.data[key] = value
+    with self.assertRaisesRegex(errors.UserError, message):
+      config_lib.parse(self.config)
+
+  def test_plan(self):
+    text = plan.describe(config_lib.parse(self.config))
+    self.assertIn(f"data: masks:{self.place} train, examples are counted", text)
+    few = models.get("tiny_fcn", 3).count_parameters()
+    self.assertIn(f"tiny_fcn, {few:,} parameters", text)
+
+  @pytest.mark.slow
+  def test_trained_then_evaluated(self):
+    self.config.update({"steps": 60, "batch_size": 3})
+    said: list[str] = []
+    workdir = self.root / "trained"
+    run.train(
+      run.prepare(config_lib.parse(self.config), say=said.append),
+      epath.Path(workdir),
+      say=said.append,
+    )
+    self.assertIn(
+      f"own_data:tiny_fcn --config.data.name=masks:TEST_PICTURES"
+      f" --config.data.classes='red,green,blue' --config.data.ignore=255"
+      f" --config.model.checkpoint={workdir}",
+      said[-1],
+    )
+    result, _ = made.evaluate(
+      "tiny_fcn",
+      f"masks:{self.place}",
+      classes=["red", "green", "blue"],
+      checkpoint=str(workdir),
+      conditions="none",
+      size=None,
+    )
+    self.assertGreater(result.summary["clean_miou"], 0.6)
 
 
 if __name__ == "__main__":
