@@ -179,8 +179,10 @@ class Builder(
 def sources_from_files(
   files: Iterable[source.File], rule: str = "", **options: Any
 ) -> list[Source]:
-  """Return the sources of labelled files; other arguments as for
-  `source.Picture`.
+  """Return the sources of labelled files.
+
+  Args:
+    **options: see `source.Picture`.
   """
   return [
     Source(f.name, cast(int, f.label), source.Picture(f, rule, **options))
