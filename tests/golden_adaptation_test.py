@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from flax import nnx
 
 from models import adaptation, spec
@@ -313,7 +313,3 @@ class GoldenAdaptationTest(parameterized.TestCase):
           least = case["float32_max_abs_logit"]
           for got, bound in zip(differences, bounds, strict=True):
             self.assertLess(got, 3 * max(bound, least))
-
-
-if __name__ == "__main__":
-  absltest.main()

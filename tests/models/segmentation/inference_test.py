@@ -99,7 +99,9 @@ class CanvasTest(parameterized.TestCase):
     image = pytest.importorskip("PIL.Image")
     spec = SegmenterSpec(height_px=20, width_px=30, mean=(0,) * 3, std=(1,) * 3)
     canvas = _canvases()[1:]
-    resized = jax.jit(lambda images, sizes: resize.to_network(images, sizes, spec))
+    resized = jax.jit(
+      lambda images, sizes: resize.to_network(images, sizes, spec)
+    )
     got, size = resized(canvas, _SIZES[1:])
     self.assertEqual(size.tolist(), [[20, 30]])
     small = image.fromarray(canvas[0]).resize((30, 20), image.BILINEAR)
@@ -125,7 +127,3 @@ class CanvasTest(parameterized.TestCase):
   def test_refuses_impossible_sizes(self, fields, words):
     with self.assertRaisesRegex(errors.UserError, words):
       SegmenterSpec(**fields)
-
-
-if __name__ == "__main__":
-  absltest.main()
