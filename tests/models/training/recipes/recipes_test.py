@@ -25,7 +25,7 @@ os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
 import hashlib, json
 import jax
 from robust_tfds import devices
-from models.training import validation
+from models.training.optimization import validation
 from tests.models.training.recipes import recipes_test as t
 
 mesh = devices.mesh()
