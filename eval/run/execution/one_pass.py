@@ -495,7 +495,7 @@ class _Fetch:
       | whole_outputs.Outputs
     ),
   ) -> None:
-    """Wait for the outputs of a batch and keep what the task says."""
+    """Wait for the outputs of a batch and keep the columns of its task."""
     step, batch = placed.step, placed.batch
     with self._setup.explained(cell, batch):
       fetched = outputs.fetch()
@@ -541,7 +541,7 @@ class _Fetch:
         note(condition, name, image[:height, :width] if whole else image)
 
   def end_batch(self, step: blocks.Step) -> None:
-    """Release a batch's pixels: all its outputs are there."""
+    """Release a batch's pixels, after all its outputs have arrived."""
     self._steps.release(step)
 
   def all_read(self, step: blocks.Step) -> None:

@@ -184,7 +184,7 @@ class Maker:
   def _pass(
     self, source: inputs.Source, cells: Sequence[Cell], parts: Any
   ) -> None:
-    """Show models a set from its beginning, and give what they answer to parts."""
+    """Show models a set from its beginning, and pass their answers to `parts`."""
     setup = dataclasses.replace(self._setup, shown_ids=(), note=None)
     whole: parts_lib.Missing = (0, source.share), cells
     one_pass.Pass(setup, parts, [whole], cells, source).run(lambda cells: None)
@@ -262,7 +262,7 @@ class Maker:
 
 
 class _Nowhere:
-  """Parts that are not kept: the cells are there already."""
+  """Parts that store nothing, for cells that exist already."""
 
   def made(self, block: parts_lib.Range, cell: Cell) -> set[int]:
     """Return no batch: all are shown."""

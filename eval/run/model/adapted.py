@@ -1,4 +1,4 @@
-"""The models of a run that adapt: made from their method, or refused in words."""
+"""The models of a run that adapt: made from their method, or refused."""
 
 from __future__ import annotations
 

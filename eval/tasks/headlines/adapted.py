@@ -33,7 +33,7 @@ Facts = Mapping[str, cell_facts.ModelFacts]
 
 @dataclasses.dataclass(frozen=True)
 class Answers:
-  """What a cell's curve is made of, rows in the order of their ids.
+  """The data of a cell's curve, with rows in the order of their ids.
 
   Attributes:
     wrong: bool `[N]`.
@@ -92,7 +92,7 @@ def rows(cells: Sequence[Cell], models: Models) -> list[table.Row]:
 
 
 def _printed(model: headlines.ModelCells, facts: cell_facts.ModelFacts) -> str:
-  """Return what papers print of the same network and protocol, in words."""
+  """Return a text with the printed numbers of the same network and protocol."""
   adaptation = facts.adaptation
   if not adaptation or _part(model):
     return ""
