@@ -18,7 +18,7 @@ from eval.run.execution import progress
 from eval.run.plan import Plan
 from models import adaptation
 from models.adaptation import network
-from models.model import Model
+from models.model import Model, NetworkModel
 from robust_tfds import datasets, errors, strings
 
 _SHARE, _FROM0 = (0, 1), (0, math.inf)
@@ -78,6 +78,23 @@ def predictor(
       shared=adapt.is_sequential,
       episodic=adapt.setting == "episodic",
     )
+
+
+def check(plan: Plan, label: str) -> None:
+  """Refuse what a method cannot adapt, before weights and pictures are read.
+
+  Raises:
+    UserError: begins with the label.
+  """
+  model, adapt = plan.model(label), plan.adapts[label]
+  _check_traced(label, model)
+  method = method_of(adapt, model)
+  if method.needs_clean:
+    _check_clean(label, adapt)
+  elif isinstance(model, NetworkModel):
+    variables = jax.eval_shape(model.init, jax.random.key(0))
+    with errors.prefixed(label):
+      jax.eval_shape(method.init, variables)
 
 
 def method_of(adapt: adapt_lib.Adapt, model: Model) -> Any:
@@ -145,12 +162,7 @@ def _check(
       f"{label}: got {jax.process_count()} hosts, expected one: a batch is one"
       " computation. Start the command on a single host."
     )
-  if model.on_host:
-    raise errors.UserError(
-      f"{label} runs on the host ({model.route or 'a plain function'}), where its"
-      " norms cannot be reached. Adapt a network of models.names(), an nnx module,"
-      " or a torch module by the traced route."
-    )
+  _check_traced(label, model)
   if kind.name != probabilities.LOGITS:
     raise errors.UserError(
       f"{label} answers with {kind.name}, and adaptation needs logits. Leave out the"
@@ -160,6 +172,15 @@ def _check(
     raise errors.UserError(
       f"{label}: the pictures of {clean.builder.info.full_name} vary in size, and"
       " a batch that adapts has one. Set --config.data.geometry, e.g. model."
+    )
+
+
+def _check_traced(label: str, model: Model) -> None:
+  if model.on_host:
+    raise errors.UserError(
+      f"{label} runs on the host ({model.route or 'a plain function'}), where its"
+      " norms cannot be reached. Adapt a network of models.names(), an nnx module,"
+      " or a torch module by the traced route."
     )
 
 
@@ -185,13 +206,7 @@ def _clean_pictures(
   workdir: Workdir,
 ) -> np.ndarray:
   """Return the named clean pictures, as the model takes them: uint8 `[N, ...]`."""
-  if not adapt.clean:
-    raise errors.UserError(
-      f"{label}: {adapt.method} needs clean pictures, and none are named. Set"
-      " adapt.clean to DATASET:SPLIT, e.g. a training set, or to"
-      f" {adapt_lib.TEST!r} for the clean twins of the test pictures, which every"
-      " row then says."
-    )
+  _check_clean(label, adapt)
   source = clean
   if adapt.clean != adapt_lib.TEST:
     source = _opened(plan, adapt.clean, clean, workdir)
@@ -205,6 +220,16 @@ def _clean_pictures(
       f" test set's {clean.shape}. Name a set of the same pictures."
     )
   return pictures
+
+
+def _check_clean(label: str, adapt: adapt_lib.Adapt) -> None:
+  if not adapt.clean:
+    raise errors.UserError(
+      f"{label}: {adapt.method} needs clean pictures, and none are named. Set"
+      " adapt.clean to DATASET:SPLIT, e.g. a training set, or to"
+      f" {adapt_lib.TEST!r} for the clean twins of the test pictures, which every"
+      " row then says."
+    )
 
 
 def _opened(
