@@ -48,8 +48,8 @@ def define(
   config_flags.DEFINE_config_file(
     _FLAG,
     None,
-    "What to run: a shipped config, NAME or NAME:WHAT (--list names them, each"
-    " file's docstring says what can be set), or the path of your own file."
+    "A shipped config, NAME or NAME:ARGUMENT, or the path of your own file. --list"
+    " names the configs, and each file's docstring says what can be set."
     " --config.KEY=VALUE sets a key: --config.data.limit=1000.",
     values,
     sys_argv=None if argv is None else list(argv),

@@ -413,7 +413,10 @@ class FromFiles(Source):
     read = functools.partial(self.builder.read, pixels=pixels)
     sources = (self._sources[place] for place in places)
     try:
-      yield from cores.mapped(read, sources, None if pixels else 1)
+      threads = None if pixels else 1
+      yield from cores.mapped(
+        read, sources, threads, lambda each: each.example_id
+      )
     except errors.UserError:
       if self.builder.OWN:
         self.builder.OWN.check_decoded()  # names all that cannot be read

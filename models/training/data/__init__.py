@@ -5,8 +5,8 @@ batches.
   for batch in source.batches(batch_size=64, seed=0, epoch=0):
     batch["image"], batch["label"], batch["key"], batch["id"]
 
-Examples are read one by one and in any order from where they are stored; grain
-reads them ahead. All randomness is drawn from an example's key: `source`.
+Examples are read one by one and in any order from where they are stored,
+ahead: `read_ahead`. All randomness is drawn from an example's key: `source`.
 """
 
 from collections.abc import Callable

@@ -97,7 +97,9 @@ class Config(settings.Group):
     classes: for `masks:`, the names of the ids 0, 1, ... of its masks.
     ignore: for `masks:`, the id of pixels that do not count.
     workers: number of processes that read; 0 for threads, one for each core
-      that the process may use.
+      that the process may use. None: processes, as many, where the decoded
+      examples are too many to be held in memory and there are more cores than
+      threads make use of.
   """
 
   source: settings.Name
@@ -115,7 +117,7 @@ class Config(settings.Group):
   masks: settings.Flag = False
   classes: _Classes = ()
   ignore: settings.From0 = mask_labels.IGNORE
-  workers: settings.From0 = 0
+  workers: settings.From0 | None = None
 
   @property
   def options(self) -> user_data.Options:

@@ -569,7 +569,7 @@ class SourceTest(parameterized.TestCase):
     source = _open()
     _epoch(source)
     with absltest.mock.patch.object(
-      examples.Records, "_decoded", side_effect=AssertionError
+      examples.Records, "decode", side_effect=AssertionError
     ):
       _epoch(source, remainder="drop")
 
