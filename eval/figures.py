@@ -73,7 +73,7 @@ def define_flags() -> None:
 
 
 def main(argv: Sequence[str]) -> None:
-  """Draw what the arguments name."""
+  """Draw the figures that the arguments name."""
   from eval.report import figures
   from eval.report.figures import base, drawing
 

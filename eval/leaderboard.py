@@ -80,7 +80,7 @@ def define_flags() -> None:
 
 
 def main(argv: Sequence[str]) -> None:
-  """Do what the flags say, and print the result."""
+  """Make a board, or export or check a submission; print the result."""
   settings, runs = flags.FLAGS, list(argv[1:])
   _check(settings, runs)
   if settings.check:
@@ -114,7 +114,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _parse_by_label(flag_values: Sequence[str], flag: str) -> dict[str, str]:
-  """Return what a flag says of models: label -> words.
+  """Parse a flag about models: label -> words.
 
   Raises:
     UserError: not LABEL=WORDS, or a label twice.

@@ -200,7 +200,7 @@ class _PlanParser(flags.ArgumentParser):
 def _print_plan(
   plan: Plan, place: Workdir | None, shard: Shard, measure: bool
 ) -> None:
-  """Print the plan, what is missing first; exit with 1 if something is."""
+  """Print the plan, missing data first; exit with 1 if data are missing."""
   from eval.run import data as data_lib
   from eval.run import estimate
 

@@ -30,11 +30,12 @@ class DigestTest(absltest.TestCase):
   def test_a_folder_is_all_its_code(self):
     folder = pathlib.Path(tempfile.mkdtemp())
     (folder / "a.py").write_text(_CODE)
-    one = contracts.digest(folder)
+    digest = contracts.digest.__wrapped__  # not cached
+    one = digest(folder)
     (folder / "README.md").write_text("words")
-    self.assertEqual(contracts.digest(folder), one)
+    self.assertEqual(digest(folder), one)
     (folder / "b.py").write_text(_CODE)
-    self.assertNotEqual(contracts.digest(folder), one)
+    self.assertNotEqual(digest(folder), one)
 
 
 def _test(self, name):

@@ -151,7 +151,7 @@ def _text(value: object) -> str:
 
 
 def _fault(row: Row) -> str:
-  """Return what is wrong with a row, in words; '' if nothing is."""
+  """Return a text that says what is wrong with a row; '' if nothing is."""
   for column in COLUMNS:
     wrong = _kind_fault(column, getattr(row, column))
     if wrong:

@@ -314,7 +314,7 @@ class Workdir:
     )
 
   def damaged(self) -> dict[epath.Path, str]:
-    """Return the damaged parts, path -> what is wrong; this reads all files.
+    """Return path -> fault of the damaged parts; this reads all files.
 
     A damaged file of examples includes the cells that need it.
     """

@@ -159,7 +159,7 @@ def _time(
   examples: int,
   accelerated: bool,
 ) -> str:
-  """Return how long the run and each of its stages take, in words."""
+  """Return a text with the time of the run and of each stage."""
   conditions = list(dict.fromkeys(c for _, c in chosen))
   reads = examples * (1 if plan.fly else len(conditions))
   model_s = [

@@ -93,7 +93,7 @@ class Plan:
     return ":" in name or self.model(label).is_external
 
   def model(self, label: str) -> Model:
-    """Return a model of the run, as it is shown pictures."""
+    """Return a model of the run by its label."""
     return self.definitions[label].model
 
   def class_names(self) -> Sequence[Sequence[str]]:
@@ -138,13 +138,13 @@ class Plan:
 
   @property
   def left_out(self) -> str:
-    """Names of corruptions that it leaves out, in words; empty for none."""
+    """The names of corruptions that the run leaves out; empty if there are none."""
     names = ", ".join(self.task.left_out)
     return f"{names} left out" if names else ""
 
   @property
   def left_out_note(self) -> str:
-    """The line that a run prints about what it leaves out; else ''."""
+    """The line about corruptions that the run leaves out; '' if there are none."""
     if not self.conditions[0].clean:
       return (
         f"clean left out: the published files of {self.dataset} hold no clean"
@@ -695,7 +695,7 @@ def _published_classes(
 
 
 def _check_label_spaces(plan: Plan, lacks: Sequence[missing.Lack]) -> None:
-  """Refuse models of other classes than the data's; also say what is missing."""
+  """Refuse models whose classes are not the data's; name missing data too."""
   builder = _clean_builder(plan)
   try:
     for label in plan.models:

@@ -230,7 +230,7 @@ class Runner:
     return loaded, truth, cells
 
   def _check_targets(self, clean: inputs.Source) -> None:
-    """Refuse targets of a custom metric that are not those of the set."""
+    """Refuse targets of a custom metric that do not belong to the set."""
     own = self.plan.config.own_metrics
     if own:
       examples = clean.metadata((clean.pixels,))
@@ -238,7 +238,7 @@ class Runner:
       targets.check(own.targets, ids, clean.builder)
 
   def _renew(self, cells: list[Cell]) -> None:
-    """Measure cells anew whose custom metric changed, on the first host."""
+    """Measure cells again if their custom metric changed, on the first host."""
     if self.host.index == 0:
       for line in own_metrics.renew(self.workdir, cells, self.plan.task):
         self._say(line)
@@ -328,7 +328,7 @@ class Runner:
   def _kept_in_words(
     self, cells: Sequence[Cell], done: set[Cell], maker: cells_lib.CellMaker
   ) -> str:
-    """Return what is not made again, if the run is stopped."""
+    """Return a text about the finished work, which a stopped run keeps."""
     shares: dict[Condition, list[float]] = {}
     for cell in cells:
       share = 1.0 if cell in done else maker.kept_share(cell)

@@ -1,4 +1,4 @@
-"""`Task`: what a benchmark stores of a model's outputs, and what it measures.
+"""`Task`: the columns that a benchmark stores of outputs, and its metrics.
 
 A task is an object bound to one run's `Setting`. A file of this folder holds one
 subclass of `Task`; what is not overridden has the default written here. The runner,
@@ -192,7 +192,7 @@ class Task(abc.ABC):
 
   @property
   def pixel_words(self) -> Sequence[str]:
-    """What a run prints of how it treats pixels, in sentences."""
+    """The sentences that a run prints about its treatment of pixels."""
     return ()
 
   # What is run.

@@ -23,7 +23,7 @@ from robust_tfds import errors
 # Name -> axes of one detection.
 _EACH: dict[str, tuple[int, ...]] = {"boxes": (4,), "scores": (), "classes": ()}
 
-_THRESHOLD = 0.5  # as in `masks.paste`
+_THRESHOLD = 0.5  # as in torchvision
 
 Detections = dict[str, np.ndarray]
 

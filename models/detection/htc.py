@@ -215,9 +215,7 @@ class Heads(roi_heads.RoIHeads):
     train: TrainRules,
     key: jax.Array,
   ) -> matching.Regions:
-    """Choose anew among the boxes that the stage has made: interleaved
-    execution.
-    """
+    """Sample again among the stage's own boxes: interleaved execution."""
     del chosen
     return self._chosen(stage, boxes, valid, truth, train, key)
 

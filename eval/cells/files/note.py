@@ -191,7 +191,7 @@ def check_size(path: epath.Path, file: File) -> None:
 
 
 def read_file(path: epath.Path, file: File) -> bytes:
-  """Return all bytes of a file, which must be those that were written.
+  """Return all bytes of a file and check that they are the written ones.
 
   Raises:
     UserError: it was changed, or is missing; the message names the file.

@@ -57,7 +57,7 @@ class Request:
   printed: bool = True
 
   def if_printed(self, printed: Iterable[T]) -> list[T]:
-    """Return what is printed if it is shown with the runs, else []."""
+    """Return `printed` as a list if it is shown with the runs, else []."""
     return list(printed) if self.printed else []
 
 
@@ -158,7 +158,7 @@ class PaperFigure(abc.ABC):
 
   @property
   def status(self) -> str:
-    """The data that it needs, in words."""
+    """The data that the figure needs, in words."""
     tasks = " or ".join(self.tasks if len(self.tasks) < 3 else ["any task"])
     if self.needs_runs:
       return f"needs a RUN of {tasks}"

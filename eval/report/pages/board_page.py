@@ -71,7 +71,7 @@ class Table:
     return list(dict.fromkeys((*sources, *shared)))
 
   def about(self, entry: Entry) -> list[tuple[str, str, int]]:
-    """Return (word, text, number among the references or 0) of what a row cites."""
+    """Return (word, text, number among the references or 0) of a row's citation."""
     return [
       (word, text, self.references.index(text) + 1 if shared else 0)
       for word, text in (("source", entry.source), ("remark", entry.remark))

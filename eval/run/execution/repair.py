@@ -1,4 +1,4 @@
-"""`--repair`: moves aside what is damaged in a workdir, so that a run makes it."""
+"""`--repair`: moves damaged parts of a workdir aside; the run makes them again."""
 
 import functools
 import sys
@@ -13,7 +13,7 @@ from eval.run.spec import Model
 
 
 def repair(workdir: Workdir, models: Mapping[str, Model]) -> None:
-  """Move aside what is damaged: config.json, truth, trained models, cells.
+  """Move damaged parts aside: config.json, truth, trained models, cells.
 
   What is of another config, other data or other weights is not damaged: the run
   refuses it as ever.
@@ -31,7 +31,7 @@ def repair(workdir: Workdir, models: Mapping[str, Model]) -> None:
 def _damaged(
   workdir: Workdir, models: Mapping[str, Model]
 ) -> Iterator[tuple[epath.Path, str]]:
-  """Yield the damaged paths of a workdir and what is wrong with them.
+  """Yield (path, fault) of the damaged parts of a workdir.
 
   Each is moved before the next is asked for: the ground truth and its checksum
   are two files.
@@ -52,7 +52,7 @@ def _damaged(
 
 
 def _damage(check: Callable[[], object]) -> damage.DamagedError | None:
-  """Return what a check refuses."""
+  """Return the error that a check raises; None if it raises none."""
   try:
     check()
   except damage.DamagedError as e:

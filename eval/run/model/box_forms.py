@@ -34,7 +34,7 @@ _FORMS = {
 def check(
   label: str, answers: probe.Answers, clean: inputs.Source, names: Sequence[str]
 ) -> list[str]:
-  """Return what a run prints of a detector that finds nothing, or other classes.
+  """Return the warning about a detector that finds nothing or other classes.
 
   Args:
     label: label of the model.

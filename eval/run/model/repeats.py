@@ -56,7 +56,7 @@ def dependence(ask: Ask, rows: Sequence[np.ndarray]) -> str:
 
 
 def among_dark(rows: Sequence[np.ndarray]) -> list[np.ndarray]:
-  """Return the first input as it is, and the others much darker."""
+  """Return the inputs with all but the first much darker."""
   images = rows[0] // DARKER
   images[0] = rows[0][0]
   return [images, *rows[1:]]

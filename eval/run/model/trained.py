@@ -41,7 +41,7 @@ _KEYS = {
 
 
 class _Record(Record):
-  """What the note says."""
+  """The contents of the note."""
 
   recipe: dict[str, Any]
   files: dict[str, str]
@@ -157,7 +157,7 @@ def _checksums(folder: epath.Path) -> dict[str, str]:
 
 
 def _facts(model: Any, recipe: Any) -> dict[str, Any]:
-  """Return what a trained model's weights depend on."""
+  """Return the settings that a trained model's weights depend on."""
   return {"model": model.name, **dict(recipe)}
 
 

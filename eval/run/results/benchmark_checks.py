@@ -23,7 +23,7 @@ _UNKNOWN = "unknown"
 
 
 def checked(run: base.Run, options: base.Options, source: str) -> base.Run:
-  """Return the same run, with what was chosen of its data set in the config.
+  """Return the run with the chosen data set and subset in its config.
 
   Its notes say what nothing here could verify.
 

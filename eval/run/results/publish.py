@@ -125,7 +125,7 @@ def context(
   models: Mapping[str, str],
   **others: Any,
 ) -> Context:
-  """Return what the reports of a scored run read.
+  """Return the context of a scored run's reports.
 
   Args:
     models: label -> name in `models`, of which papers print numbers; these are
@@ -388,7 +388,7 @@ class _Pictures:
   def _images(
     self, condition: Condition, ids: Sequence[str]
   ) -> dict[str, np.ndarray]:
-    """Return Id -> picture under a condition, of those that the set has."""
+    """Return id -> picture under a condition, for ids that the set has."""
     if self._plan.fly:
       return dict(zip(ids, self._as_models_see(condition, len(ids))))
     return self._data.source(condition).find(ids)
@@ -430,7 +430,7 @@ def _provenance(plan: Plan, clean: inputs.Source) -> list[str]:
 
 
 def pixel_origin(plan: Plan) -> str:
-  """Return where corrupted pixels come from, in words."""
+  """Return a text about the origin of corrupted pixels."""
   if not plan.names:
     return "not corrupted"
   made = "corrupted on the fly" if plan.fly else "prepared"

@@ -1,6 +1,6 @@
 """Headlines over a classifier's sequences: FR, T5D and their means."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -18,8 +18,6 @@ NORMALISERS = {"fr": "flip_probability", "t5d": "unnormalised_t5d"}
 _FAMILY = conditions.SEQUENCES
 _COMMON = _FAMILY.names("common")
 _UNDEFINED = "undefined: the baseline's value is 0"
-# f(cells, the baseline's cells, perturbation) -> `[..., K]`.
-_Rate = Callable[[Arrays, Arrays, str], np.ndarray]
 
 
 def headlines(

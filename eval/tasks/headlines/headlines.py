@@ -308,7 +308,7 @@ def levels(cells: Arrays, family: Family, metric: str, name: str) -> np.ndarray:
 
 
 def value_alone(value: np.typing.ArrayLike) -> Replicates:
-  """Return a number of which only the value is known, `[...]`."""
+  """Return a number without draws, from its value `[...]`."""
   known = np.asarray(value, np.float64)
   return Replicates(known, None, np.zeros((*known.shape, 0)))
 

@@ -185,9 +185,7 @@ def rate_row(
 
 
 def without_point(row: table.Row) -> table.Row:
-  """Return a row without an interval of no width: it says nothing of other
-  examples.
-  """
+  """Remove the interval of a row if its width is 0, which says nothing."""
   if row.lo is None or row.hi is None or not _equal(row.lo, row.hi):
     return row
   return dataclasses.replace(row, lo=None, hi=None).add_note(_NO_SPREAD)

@@ -94,7 +94,7 @@ class Examples(NamedTuple):
 def check_examples(
   source: str, facts: DataFacts, limit: int, ids: Sequence[str]
 ) -> Examples:
-  """Check examples against those that the data set has.
+  """Check examples against the data set's.
 
   Args:
     source: the beginning of an error message.
@@ -192,7 +192,7 @@ def _is_usual(builder: type[base.Builder], facts: DataFacts) -> bool:
 def _check_subset(
   name: str, source: str, subset: str, ids: Sequence[str]
 ) -> Examples:
-  """Check ids against those of a named subset (`eval/run/subsets.py`)."""
+  """Check ids against a named subset (`eval/run/subsets.py`)."""
   examples = (
     f"{name}: the {len(ids):,} examples of the subset {subset}, by their ids"
   )
@@ -260,7 +260,7 @@ def _check_limit(
 
 
 def check_groups(source: str, dataset: str, columns: Columns) -> None:
-  """Check groups, which are drawn together, against what the ids imply.
+  """Check groups, which are drawn together, against the ids.
 
   Raises:
     UserError: an example whose group differs from its data set's.
@@ -294,7 +294,7 @@ def _frames(dataset: str) -> Mapping[str, Any]:
 def check_labels(
   source: str, dataset: str, ids: Sequence[str], labels: np.ndarray
 ) -> int:
-  """Check true classes against what the ids imply.
+  """Check true classes against the ids.
 
   Args:
     source: the beginning of an error message.

@@ -1,4 +1,4 @@
-"""`OwnValues`: what the tasks of custom metrics keep and measure.
+"""`OwnValues`: the columns and numbers of tasks with custom metrics.
 
 A cell's columns are the values of every example, and its answers if they are
 kept. The rows of a cell are the metrics' means with 95 % intervals over groups.

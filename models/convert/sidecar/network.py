@@ -45,7 +45,7 @@ def timm_facts(name: str) -> dict[str, Any]:
 
 
 def config_facts(config: Mapping[str, Any]) -> dict[str, Any]:
-  """Return what a `config.json` of timm or HF states, as `differs` takes it."""
+  """Return the statements of a `config.json` of timm or HF, as `differs` takes them."""
   architecture, kind = config.get(ARCHITECTURE), config.get("model_type")
   if isinstance(architecture, str):
     return {ARCHITECTURE: architecture}

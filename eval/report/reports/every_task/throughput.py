@@ -1,4 +1,4 @@
-"""How fast a run was, and whether input or devices limited it."""
+"""The speed of a run, and whether input or devices limited it."""
 
 from collections.abc import Mapping
 
