@@ -89,7 +89,7 @@ def check(plan: Plan, label: str) -> None:
   _check_traced(label, model)
   method = method_of(adapt, model)
   if method.needs_clean:
-    _check_clean(label, adapt)
+    _clean_place(label, adapt)
   elif isinstance(model, NetworkModel):
     variables = jax.eval_shape(model.init, jax.random.key(0))
     with errors.prefixed(label):
@@ -220,10 +220,9 @@ def _clean_pictures(
   workdir: Workdir,
 ) -> np.ndarray:
   """Return the named clean pictures, as the model takes them: uint8 `[N, ...]`."""
-  _check_clean(label, adapt)
-  source = clean
-  if adapt.clean != adapt_lib.TEST:
-    source = _opened(plan, adapt.clean, clean, workdir)
+  place, source = _clean_place(label, adapt), clean
+  if place != adapt_lib.TEST:
+    source = _opened(plan, place, clean, workdir)
   count = min(adapt.clean_examples, source.total)
   stream = streams.Stream("reset", seed=adapt.seed)
   rows = source.ordered(stream).rows(0, count)
@@ -236,7 +235,8 @@ def _clean_pictures(
   return pictures
 
 
-def _check_clean(label: str, adapt: adapt_lib.Adapt) -> None:
+def _clean_place(label: str, adapt: adapt_lib.Adapt) -> str:
+  """Return where clean pictures are; refuse an adaptation that names none."""
   if not adapt.clean:
     raise errors.UserError(
       f"{label}: {adapt.method} needs clean pictures, and none are named. Set"
@@ -244,6 +244,7 @@ def _check_clean(label: str, adapt: adapt_lib.Adapt) -> None:
       f" {adapt_lib.TEST!r} for the clean twins of the test pictures, which every"
       " row then says."
     )
+  return adapt.clean
 
 
 def _opened(
