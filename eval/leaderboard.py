@@ -144,9 +144,9 @@ def _check(settings: flags.FlagValues, runs: Sequence[str]) -> None:
       f" {', '.join([*(f'--{m}' for m in modes), *runs]) or 'none of them'}."
     )
   if settings.rerun and not settings.check:
-    raise errors.UserError("--rerun is of --check=DIR: name the submission.")
+    raise errors.UserError("--rerun needs --check=DIR: name the submission.")
   if settings.rerun_seed is not None and not settings.rerun:
-    raise errors.UserError("--rerun_seed is of --rerun=K: say how many cells.")
+    raise errors.UserError("--rerun_seed needs --rerun=K: say how many cells.")
   if settings.own_data and not settings.rerun:
     raise errors.UserError("--own_data is of --rerun=K: say how many cells.")
   if settings.export and not settings.out:

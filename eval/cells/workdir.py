@@ -414,7 +414,7 @@ class Workdir:
     try:
       if reading.text_file(mark).strip() != note_lib.file_sha256(path):
         raise errors.UserError(
-          f"{path}: its checksum is not that of what was written ({mark.name})"
+          f"{path}: its checksum is not the recorded one ({mark.name})"
         )
       return reading.json_file(path)
     except errors.UserError as e:

@@ -323,8 +323,8 @@ class Draws:
     absent = self.ids[at] != ids
     if absent.any():
       raise errors.UserError(
-        f"Group {str(ids[absent][0])!r} is none of the {len(self.ids)} groups that"
-        " the draws are of; draw from the groups of all conditions: Draws.from_groups."
+        f"Group {str(ids[absent][0])!r} is none of the {len(self.ids)} drawn groups."
+        " Draw from the groups of all conditions: Draws.from_groups."
       )
     return at
 

@@ -132,9 +132,9 @@ def _read(path: pathlib.Path) -> Arrays:
   suffix = path.suffix.lower()
   if suffix not in _READERS:
     raise errors.UserError(
-      f"{path}: the ending {path.suffix!r} is of no checkpoint, expected one of"
-      f" {', '.join(_READERS)} or an orbax directory. If it is one of them, give"
-      " it that ending."
+      f"{path}: got the ending {path.suffix!r}, expected one of"
+      f" {', '.join(_READERS)} or an orbax directory. If the file is such a checkpoint,"
+      " give it that ending."
     )
   reading.file_size(
     path
@@ -217,8 +217,8 @@ def _check_mean(folder: epath.Path, present: Sequence[str]) -> None:
     return
   if reading.json_file(disclosure).get("weights_ema"):
     raise errors.UserError(
-      f"{folder}: {weights_file.EMA_FILE} is not there, which"
-      f" {weights_file.DISCLOSURE} says that the folder stands for. Bring it back, or"
+      f"{folder}: {weights_file.EMA_FILE} is missing, the weights that"
+      f" {weights_file.DISCLOSURE} describes. Bring it back, or"
       f" name the weights of the last step: {folder / weights_file.FILE}."
     )
 
@@ -230,8 +230,7 @@ def _check_ended(folder: pathlib.Path) -> None:
   if key in record:
     raise errors.UserError(
       f"{folder}: the training there has not ended: it has no {weights_file.FILE}"
-      " yet. Run its robust-tfds train again, which goes on from where it was"
-      " stopped."
+      " yet. Run its robust-tfds train command again, which continues it."
     )
 
 

@@ -54,7 +54,7 @@ def classes(
     )
   if labels == "coco91" and count != _COCO:
     raise errors.UserError(
-      f"{name} got labels='coco91', which is of {_COCO} classes, and a spec with"
+      f"{name} got labels='coco91', which has {_COCO} classes, and a spec with"
       f" num_classes={count}."
     )
   if labels == "from_zero":

@@ -404,7 +404,7 @@ class Parts:
       disk.remove(path)
       raise errors.UserError(
         f"{path}: damaged since it was written ({e}), and removed. Run the same"
-        " command again: it makes these examples anew."
+        " command again: it computes these examples again."
       ) from e
 
   def _cells_of(self, path: epath.Path) -> set[str] | None:

@@ -178,8 +178,8 @@ def _stored(folder: epath.Path, facts: Mapping[str, Any]) -> Head | None:
     "sha256"
   ):
     raise errors.UserError(
-      f"{file}: not what was written: it was changed or removed. Delete {note} to"
-      " fit it anew, or use another --workdir."
+      f"{file}: it was changed or removed after it was written. Delete {note} to"
+      " fit it again, or use another --workdir."
     )
   return reading.npz_file(file)
 

@@ -60,8 +60,8 @@ def _check_unnamed(run: base.Run, options: base.Options) -> None:
   if baseline and not baselines.model_label(baseline):
     run.task(run.datasets[0]).check_baseline(run.labels())
     raise errors.UserError(
-      f"--baseline={baseline}: its numbers are of one data set. Name the set that"
-      " these predictions are of by --dataset."
+      f"--baseline={baseline}: its numbers belong to one data set. Name the set of"
+      " these predictions by --dataset."
     )
   if options.subset:
     raise errors.UserError(

@@ -200,7 +200,7 @@ def _check_subset(
   if subset in _SUBSETS:
     if _SUBSETS[subset] not in map(subset_lib.sha256, (ids, stems)):
       raise errors.UserError(
-        f"{source}: these {len(ids):,} examples are not those of the subset"
+        f"{source}: these {len(ids):,} examples are not the subset"
         f" {subset}, whose ids are a fixed list. Choose examples of your own by"
         " a file."
       )
