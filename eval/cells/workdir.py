@@ -142,8 +142,7 @@ class Workdir:
     return _settings(config_file.read(self.config_path))
 
   def versions(self) -> dict[str, int]:
-    """Return the versions of the layout (`workdir`) and of the pixels
-    (`pixels`).
+    """Return the versions of the layout (`workdir`) and of the pixels (`pixels`).
 
     Raises:
       UserError: no workdir, or one that cannot be read.
@@ -400,8 +399,7 @@ class Workdir:
   # Everything else.
 
   def truth(self) -> dict[str, Any] | None:
-    """Return the ground truth that the run's cells are scored with, if it has
-    one.
+    """Return the ground truth that the run's cells are scored with, if it has one.
 
     Raises:
       DamagedError: it is not what was written.

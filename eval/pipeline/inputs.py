@@ -330,9 +330,7 @@ class Source:
     )
 
   def _only(self, dataset: Any, chosen: np.ndarray, later: str) -> Any:
-    """Return the chosen examples of a tf.data set, with one more feature
-    decoded.
-    """
+    """Return the chosen examples of a tf.data set, with one more feature decoded."""
     import tensorflow as tf
     import tensorflow_datasets as tfds
 

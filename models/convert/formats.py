@@ -1,5 +1,4 @@
-"""Readers of checkpoint files: float32 numpy arrays by name, in the file's
-order.
+"""Readers of checkpoint files: float32 numpy arrays by name, in the file's order.
 
 The endings decide. A checkpoint in several files is named by its index
 (`model.safetensors.index.json`), or by the folder that holds it. No reader
@@ -188,9 +187,7 @@ def hub_order(names: Iterable[str]) -> list[str]:
 
 
 def file_of(checkpoint: epath.Path) -> epath.Path | None:
-  """Return the file that holds a checkpoint, or its index; None for orbax
-  folders.
-  """
+  """Return the file that holds a checkpoint, or its index; None for orbax folders."""
   if not checkpoint.is_dir():
     return checkpoint
   present = hub_order(paths.names(checkpoint))
@@ -199,8 +196,7 @@ def file_of(checkpoint: epath.Path) -> epath.Path | None:
 
 
 def classes_of_training(checkpoint: str | os.PathLike[str]) -> int | None:
-  """Return the number of classes of a training, from its workdir or weights in
-  it.
+  """Return the number of classes of a training, from its workdir or weights in it.
 
   The result is None for other checkpoints.
   """
@@ -308,9 +304,7 @@ def _header(path: pathlib.Path | epath.Path) -> dict[str, Any]:
 
 
 def _offsets(path: pathlib.Path) -> dict[str, int]:
-  """Return where each array starts: the order of writing is the network's
-  order.
-  """
+  """Return where each array starts: the order of writing is the network's order."""
   starts = {}
   for name, entry in _header(path).items():
     if name == "__metadata__":
@@ -458,9 +452,7 @@ def _without_echo() -> Iterator[None]:
 
 
 def _check_promises(path: pathlib.Path, metadata: Any) -> None:
-  """Refuse arrays that the folder's files cannot hold; they would end the
-  process.
-  """
+  """Refuse arrays that the folder's files cannot hold; they would end the process."""
   import jax
   import orbax.checkpoint as ocp
 

@@ -22,8 +22,7 @@ Labels = str | Mapping[int, int]
 def classes(
   name: str, spec: DetectorSpec, labels: Labels | None
 ) -> dict[int, int]:
-  """Return the class in 0..num_classes-1 of each label id, -1 for an id of no
-  class.
+  """Return the class in 0..num_classes-1 of each label id, -1 for an id of no class.
 
   Args:
     name: name of the model, for errors.

@@ -70,8 +70,7 @@ def _numbers(rows: list[papers.PrintedRow]) -> dict[Key, Number]:
 
 
 def _remark(dataset: str, data: Mapping[str, Any]) -> str:
-  """Return how the printed protocol differs from the board's data; '' if not.
-  """
+  """Return how the printed protocol differs from the board's data; '' if not."""
   protocol = papers.protocol(dataset)
   if protocol is None:
     return ""

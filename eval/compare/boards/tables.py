@@ -92,8 +92,7 @@ def board_table(board: Board) -> tuple[list[str], list[list[Any]]]:
 
 
 def numbers(board: Board) -> list[list[Any]]:
-  """Return a line per number: for every entry its headlines, then its cells.
-  """
+  """Return a line per number: for every entry its headlines, then its cells."""
   return [row for entry in board.entries for row in _entry_rows(board, entry)]
 
 

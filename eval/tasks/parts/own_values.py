@@ -111,8 +111,7 @@ class OwnValues(base.Task):
   def measured_again(
     self, cell: cells_lib.Cell, columns: base.Columns, clean: base.Columns
   ) -> dict[str, np.ndarray] | None:
-    """Return a cell's columns by the metrics as they are now; None without its
-    answers.
+    """Return a cell's columns by the metrics as they are now; None without its answers.
 
     Args:
       columns: the cell's columns as they were.
