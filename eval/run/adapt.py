@@ -213,6 +213,16 @@ def parsed(value: Any, px: int) -> Adapt | None:
   return adapt.model_copy(update={"batch_size": adapt.batch_size or usual})
 
 
+def check_name(name: str) -> None:
+  """Refuse the name of a file where a network is expected."""
+  if "." in name and ":" not in name:
+    raise errors.UserError(
+      f"adapt: got the file {name!r}, expected a network: a table of predictions"
+      " has no norms that adapt. Leave adapt out; `robust-tfds score"
+      " --predictions=FILE` scores a table."
+    )
+
+
 def entries(adapt: Adapt, label: str) -> dict[str, dict[str, Any]]:
   """Return label -> the key `adapt` of the models beside a model of the run."""
   out = {}

@@ -355,6 +355,7 @@ class RunSpec(settings.Group):
       return self
     models = {}
     for label, entry in self.entries.items():
+      adapt_lib.check_name(entry.name)
       values = entry.model_dump(exclude_unset=True) | {"label": ""}
       models[label] = values
       for name, adapt in adapt_lib.entries(asked, label).items():

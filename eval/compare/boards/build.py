@@ -27,6 +27,7 @@ from eval.compare.boards.board import Board, Entry
 from eval.compare.scores import Scored
 from eval.metrics.definitions import Metric
 from eval.metrics.replicates import Replicates
+from eval.tasks.headlines import adapted
 from robust_tfds.conditions import Condition
 
 _HASHES = ("ids", "labels", "groups")  # facts that name no board
@@ -156,14 +157,20 @@ def _title(dataset: str, differs: Mapping[str, Any]) -> str:
 
 
 def _ranked_by(group: Sequence[Scored]) -> str:
-  """Return the first of the task's ranked metrics that some model has completely."""
-  for name in group[0].facts.ranked:
+  """Return the first of the task's ranked metrics that some model has completely.
+
+  For models that adapt, the error at severity 5 is one of these metrics too.
+  """
+  further = (adapted.ERROR,) if _protocol(group[0]) else ()
+  for name in (*group[0].facts.ranked, *further):
     if any(_value(one.entry, name) is not None for one in group):
       return name
   return ""
 
 
 def _value(entry: Entry, metric: str) -> float | None:
+  if metric == adapted.ERROR and not adapted.is_whole(entry.cells):
+    return None
   number = entry.number(metric)
   return number.value if number else None
 

@@ -63,6 +63,9 @@ _PART_BYTES = 32 << 20  # outputs that wait for the writer
 _PART_S, _CELLS_S = 10.0, 1.0
 # Batches whose stages are timed: each waits for the one before.
 _TIMED = (1, 16, 256)
+_ADAPTED = (
+  16  # batches of a block where models adapt: a kill loses these at most
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -221,6 +224,8 @@ class Pass:
     size, nbytes = self._source.batch_size, self._setup.block_nbytes
     rows = max(nbytes // self._reader.usual_nbytes, 1)
     adapts = any(c.adapting for c in self._loaded.values())
+    if adapts:
+      rows = min(rows, _ADAPTED * size)
     return blocks.Blocks(
       self._reader,
       [block for block, _ in self._lacking],

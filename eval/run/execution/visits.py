@@ -25,6 +25,7 @@ from eval.pipeline import adapting, inputs, mixed, streams
 from eval.run.adapt import Adapt
 from eval.run.execution import cells as cells_lib
 from eval.run.execution import checkpoints, one_pass
+from eval.run.model import adapted
 from robust_tfds import reading
 from robust_tfds.conditions import Condition
 from robust_tfds.storage import disk
@@ -144,6 +145,11 @@ class Maker:
       adapts: label -> how a model adapts.
       done: cells that an earlier start finished.
     """
+    for visit in self._visits:
+      for label in {c.model for c in visit.cells} & adapts.keys():
+        adapter = self._adapting(label)
+        total = visit.source.total
+        adapted.check_batches(label, adapts[label], adapter, total)
     for visit in self._visits:
       lacking = [c for c in visit.cells if c not in done]
       if visit.stream and self._is_finished(visit.stream, done):

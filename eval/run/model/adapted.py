@@ -63,8 +63,6 @@ def predictor(
     model, variables = opened
   _check(label, adapt, model, kind, clean)
   method = method_of(adapt, model)
-  if adapt.batch_size == 1 and method.by_batch:
-    _check_single(label, adapt, model, variables)
   pictures = None
   if method.needs_clean:
     pictures = _clean_pictures(plan, label, adapt, clean, workdir)
@@ -77,6 +75,7 @@ def predictor(
       seed=adapt.seed,
       shared=adapt.is_sequential,
       episodic=adapt.setting == "episodic",
+      least=2 if method.by_batch and _has_batch_norms(model, variables) else 1,
     )
 
 
@@ -163,18 +162,33 @@ def _check(
     )
 
 
-def _check_single(
-  label: str, adapt: adapt_lib.Adapt, model: Model, variables: Any
-) -> None:
-  """Refuse batch norms that one picture would be normalised by."""
+def _has_batch_norms(model: Model, variables: Any) -> bool:
   layers = network.norms(model, variables).values()
-  if any(isinstance(layer, network.BATCH_NORMS) for layer in layers):
-    raise errors.UserError(
-      f"{label}: batch_size 1, and {adapt.method} has batch norms normalise by the"
-      " batch alone, which one picture is too few for. Use a larger"
-      " adapt.batch_size, bn_alpha, bn_ema or bn_cumulative, or a network with"
-      " GroupNorm or LayerNorm."
+  return any(isinstance(layer, network.BATCH_NORMS) for layer in layers)
+
+
+def check_batches(
+  label: str, adapt: adapt_lib.Adapt, adapter: Any, total: int
+) -> None:
+  """Refuse batches that are too small for a model's batch norms.
+
+  Args:
+    adapter: from `predictor`.
+    total: pictures that it is shown one after the other.
+  """
+  if (total % adapt.batch_size or adapt.batch_size) >= adapter.least:
+    return
+  got, do = "batch_size 1", "a larger adapt.batch_size"
+  if adapt.batch_size > 1:
+    got = (
+      f"a last batch of 1 ({total:,} pictures in batches of {adapt.batch_size})"
     )
+    do = "adapt.last_batch='drop', another adapt.batch_size"
+  raise errors.UserError(
+    f"{label}: got {got}, expected at least 2 pictures: {adapt.method} has batch"
+    f" norms normalise by the batch alone. Use {do}, bn_alpha, bn_ema or"
+    " bn_cumulative, or a network with GroupNorm or LayerNorm."
+  )
 
 
 def _clean_pictures(
