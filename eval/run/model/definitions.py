@@ -334,6 +334,6 @@ def _check_sides(
   sides = list(_sides(entry))
   if sides and (kind != "detection" or len(sides) == 1):
     raise errors.UserError(
-      f"Model {label}: {sides[0]} is of detectors, which take"
+      f"Model {label}: {sides[0]} is for detectors, which take"
       " short_px and long_px together."
     )
