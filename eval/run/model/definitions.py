@@ -1,4 +1,4 @@
-"""The models of a run, each made once: what they are, and their checkpoints."""
+"""The definitions of a run's models, each made once, and their checkpoints."""
 
 import dataclasses
 import functools

@@ -1,4 +1,4 @@
-"""Fits the last layer of a frozen network in a run; reuses what it fitted.
+"""The fitting of a frozen network's last layer in a run, which is reused later.
 
 Every picture passes through the network once, uncropped and unmirrored beyond the
 set's own crop: its features are kept in memory, float32. The layer is then fitted

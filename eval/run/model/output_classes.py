@@ -357,7 +357,7 @@ def _check_spelling(
 def _labels_by_name(
   names: Sequence[Sequence[str]], compared: Callable[[str], str]
 ) -> Mapping[str, list[int]]:
-  """Return name as it is compared -> the classes that have it."""
+  """Return normalised name -> the classes that have it."""
   known: dict[str, list[int]] = collections.defaultdict(list)
   for label, called in enumerate(names):
     english = imagenet.names().get(called[0], ())
