@@ -103,7 +103,3 @@ class RefusalsTest(parameterized.TestCase):
     done = in_process.run(command, f"--out={out}/suite", *arguments)
     self.assertNotEqual(done.returncode, 0)
     self.assertIn(words, done.stderr)
-
-
-if __name__ == "__main__":
-  absltest.main()

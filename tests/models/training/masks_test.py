@@ -211,7 +211,3 @@ class OwnMasksTest(in_folder.TestCase, parameterized.TestCase):
       size=None,
     )
     self.assertGreater(result.summary["clean_miou"], 0.6)
-
-
-if __name__ == "__main__":
-  absltest.main()

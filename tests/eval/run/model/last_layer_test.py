@@ -125,7 +125,3 @@ class LoadOrFitTest(absltest.TestCase):
         self._source(),
         epath.Path(self.create_tempdir().full_path),
       )
-
-
-if __name__ == "__main__":
-  absltest.main()
