@@ -51,7 +51,6 @@ class Runner:
     plan: Plan,
     workdir: pathlib.Path,
     *,
-    repair: bool = False,
     break_lock: bool = False,
     shard: Shard = WHOLE,
     report: bool = True,
@@ -60,13 +59,12 @@ class Runner:
 
     Args:
       plan: what is to be done.
-      repair: move aside what is damaged there, and make it anew.
       break_lock: take the place of a run that was killed, in a bucket.
       shard: which of the cells are made.
       report: write the reports, where the config says so; else `report` does.
     """
     self.plan, self.workdir = plan, Workdir(workdir)
-    self._repair, self._break_lock = repair, break_lock
+    self._break_lock = break_lock
     self._shard, self._chosen = shard, shard.share(plan.cells)
     streams = [k for k, a in plan.adapts.items() if a.is_sequential]
     if streams and shard.count > 1:
@@ -158,9 +156,7 @@ class Runner:
       UserError: the run was not finished here, or makes no reports.
     """
     if self._outcome is None:
-      raise errors.UserError(
-        "Reports are of a run that is finished: run it first."
-      )
+      raise errors.UserError("Only a finished run has reports: run it first.")
     self._outcome.report(folder)
 
   def _say(self, text: str) -> None:
@@ -175,8 +171,7 @@ class Runner:
     with contextlib.ExitStack() as stack:
       if self.host.index == 0:
         self.workdir.check_layout()
-        if not self._repair:
-          self.workdir.check(self.plan.config.written)
+        self.workdir.check(self.plan.config.written)
         held = lock.held(self.workdir.path, breaking=self._break_lock)
         mine = stack.enter_context(held)
         nonce = mine.nonce
@@ -188,10 +183,6 @@ class Runner:
   def _claim(self) -> None:
     """Claim the workdir for this run and compare its cells with each other."""
     if self.host.index == 0:
-      if self._repair:
-        from eval.run.execution import repair
-
-        repair.repair(self.workdir, self.plan.models)
       self.workdir.claim(self.plan.config.written)
       for label in self.plan.models:  # what a killed run was writing
         disk.remove_temporary(self.workdir.model_folder(label))

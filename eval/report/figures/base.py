@@ -38,8 +38,6 @@ class Request:
     stylized: folder of their stylized versions.
     features: folder written by `robust-tfds features`.
     classes: classes that a figure of features shows; empty: the first ten.
-    scratch: runs, or labels of models, trained from random weights.
-    pretrained: runs, or labels of models, trained on other data before.
     printed: whether printed numbers are shown with the runs: only if their data
       agree.
   """
@@ -52,8 +50,6 @@ class Request:
   stylized: epath.Path | None = None
   features: epath.Path | None = None
   classes: Sequence[str] = ()
-  scratch: Sequence[str] = ()
-  pretrained: Sequence[str] = ()
   printed: bool = True
 
   def if_printed(self, printed: Iterable[T]) -> list[T]:

@@ -16,8 +16,7 @@ from robust_tfds.conditions import Condition
 
 _FILES = (
   ("", "headlines: ranks, states, intervals"),
-  ("corruptions", "numbers of every corruption"),
-  ("cells", "the main number of every condition"),
+  ("numbers", "every number, a line each"),
 )
 # State -> the token that rows are filtered by.
 TOKENS = {

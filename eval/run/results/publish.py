@@ -51,7 +51,7 @@ class Outcome:
     """
     self._plan, self._workdir, self._data = plan, workdir, data
     self._scorer = base.Scorer(plan.task, truth)
-    self._published: tuple[base.RunScores, dict[str, Any]] | None = None
+    self._published: base.RunScores | None = None
     self._pictures = None
     if plan.config.reports:
       self._pictures = _Pictures(plan, data, truth)
@@ -87,7 +87,7 @@ class Outcome:
     took = stages.summary(self._data.decoded)
     text = json.dumps(took, indent=1, sort_keys=True)
     disk.write_text(workdir.timing_path, text + "\n")
-    self._published = scored, took
+    self._published = scored
     return scored.rows
 
   def report(self, folder: epath.Path) -> None:
@@ -101,7 +101,7 @@ class Outcome:
     from eval.report import reports
     from eval.run import photographs
 
-    plan, (scored, took) = self._plan, self._published
+    plan, scored = self._plan, self._published
     real = (
       {"gallery": photographs.classified()} if plan.config.photographs else {}
     )
@@ -113,7 +113,6 @@ class Outcome:
       class_names=self._pictures.class_names,
       gflops=_gflops(plan),
       provenance=_provenance(plan, self._data.clean),
-      timing={k: v for k, v in took.items() if isinstance(v, float)},
     )
     with disk.writing(folder):
       reports.write_all(shown, folder)
