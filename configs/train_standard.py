@@ -45,10 +45,10 @@ def get_config(setting: str = "digits") -> ml_collections.ConfigDict:
 
 def _segmentation() -> ml_collections.ConfigDict:
   """Return the training of configs/quickstart_segmentation.py, with a validation."""
-  config = common("digits", {"name": "standard"})
+  config = common("digits", {"name": "standard", "balance": 0.5})
   config.model.name = "tiny_fcn"
   config.data.source = "digits_segmentation"
-  config.steps, config.epochs, config.batch_size = 800, 0, 16
+  config.steps, config.epochs, config.batch_size = 2000, 0, 8
   return config
 
 
