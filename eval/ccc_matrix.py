@@ -1,4 +1,4 @@
-"""Measures a network's accuracy under pairs of corruptions, for streams of CCC.
+"""Measure a network's accuracy under pairs of corruptions, for streams of CCC.
 
   robust-tfds ccc-matrix resnet50 /data/imagenet --checkpoint=resnet50.pth \\
       --out=matrix.npz
@@ -7,9 +7,8 @@
 NET is a network of the catalogue, with a checkpoint, or a function of yours that
 builds one. DATA is the manual dir with ImageNet's validation images, or `signs`, the
 embedded set, of which few pictures and cells are measured.
-`evaluate(net, "imagenet_ccc", matrix="matrix.npz")` shows a network a stream along
-paths of equal accuracy through the file. A measurement that was stopped goes on with
-the same command.
+`evaluate(net, "imagenet_ccc", matrix="matrix.npz")` shows a stream that follows paths
+of equal accuracy through this file. The same command continues a stopped measurement.
 """
 
 from collections.abc import Sequence
@@ -23,27 +22,34 @@ _SIGNS = "signs"
 
 def define_flags() -> None:
   """Define the command's flags."""
-  flags.DEFINE_string("out", None, "The file, .npz.")
+  flags.DEFINE_string("out", None, "The .npz file to write. Required.")
   flags.DEFINE_string(
     "checkpoint", None, "Weights of a network of the catalogue."
   )
   flags.DEFINE_integer(
-    "pictures", None, "So many pictures a cell: 256, of signs 24.", 1
+    "pictures",
+    None,
+    "Number of pictures per cell; default: 256, for signs 24.",
+    1,
   )
   flags.DEFINE_float(
     "step",
     None,
-    "Between measured severities: .25, .5, 1, 1.25 or 2.5; between, a line. By"
-    " default .25, of signs 2.5.",
+    "Distance of measured severities: .25, .5, 1, 1.25 or 2.5. Accuracies between them"
+    " are interpolated. Default: .25, for signs 2.5.",
   )
   flags.DEFINE_string(
-    "difficulty", "easy", "Whose corruptions: easy (all), medium or hard."
+    "difficulty",
+    "easy",
+    "Difficulty whose corruptions are measured: easy (all), medium or hard.",
   )
-  flags.DEFINE_string("frost_dir", None, "Folder of the frost pictures.")
+  flags.DEFINE_string(
+    "frost_dir", None, "Folder of the frost pictures; default: searched for."
+  )
 
 
 def main(argv: Sequence[str]) -> None:
-  """Measure what the file lacks."""
+  """Measure the cells that the file does not have yet."""
   from eval.run.ccc import calibration
 
   settings = flags.FLAGS

@@ -1,15 +1,15 @@
-"""Keeps what layers of runs' models give, for figures of features.
+"""Write the outputs of layers of a run's models, for figures of features.
 
   robust-tfds features --layers=layer3,layer4 --out=/tmp/features RUN RUN
   ... --conditions=clean,jumbling_5 --limit=500
   robust-tfds figures schiappa_f9_cka --features=/tmp/features --out=/tmp/figures
   robust-tfds figures schiappa_f18 --features=/tmp/features --out=/tmp/figures
 
-RUN is a workdir of `robust-tfds run`, whose data and weights are still there: its
-examples pass through its models once more, under the same conditions. A layer is
-one of `models.get(NAME).layers`, or `features`, what the last layer reads; it is
-pooled over space, time and clips. Beside the files, `--out`/RUN/MODEL/CONDITION.npz,
-nothing is written.
+RUN is a workdir of `robust-tfds run` whose data and weights still exist. Its models
+are shown its examples again, under the same conditions. A layer is one of
+`models.get(NAME).layers`, or `features`, the input of the last layer. Outputs are
+pooled over space, time and clips. The files are `--out`/RUN/MODEL/CONDITION.npz;
+nothing else is written.
 """
 
 from collections.abc import Sequence
@@ -23,19 +23,24 @@ from robust_tfds.storage import paths
 def define_flags() -> None:
   """Define the command's flags."""
   flags.DEFINE_list(
-    "layers", ["features"], "Names of layers, the same of every model."
+    "layers", ["features"], "Names of layers, the same for every model."
   )
   flags.DEFINE_list(
-    "conditions", [], "Config names, e.g. clean,jumbling_5; default: the run's."
+    "conditions",
+    [],
+    "Conditions by config name, e.g. clean,jumbling_5; default: the run's.",
   )
   flags.DEFINE_integer(
-    "limit", 0, "The first so many examples; 0: as many as the run.", 0
+    "limit",
+    0,
+    "Number of examples, from the first on; default: 0, as many as the run.",
+    0,
   )
-  flags.DEFINE_string("out", None, "Folder that the features go to.")
+  flags.DEFINE_string("out", None, "Folder for the features. Required.")
 
 
 def main(argv: Sequence[str]) -> None:
-  """Keep the features of every run."""
+  """Write the features of every run."""
   from eval.run.results import features
 
   settings = flags.FLAGS

@@ -1,19 +1,18 @@
-"""Draws figures and tables of the papers, with runs of yours beside them.
+"""Draw figures and tables of the papers, with your runs in them.
 
-  robust-tfds figures --list                          # what there is
-  robust-tfds figures shankar_f3 --out=/tmp/f RUN     # one, a run added
+  robust-tfds figures --list                          # every figure
+  robust-tfds figures shankar_f3 --out=/tmp/f RUN     # one, with a run added
   robust-tfds figures schiappa --out=/tmp/f           # all of a paper
   robust-tfds figures all --out=/tmp/f RUN RUN
   ... --condition=gaussian_noise_5                    # which condition a figure shows
   ... --reference=printed                             # which line is drawn
   ... --clean=FOLDER --stylized=FOLDER                # pictures of michaelis_f4
   ... --features=FOLDER --classes=Archery,Bowling     # files of robust-tfds features
-  ... --scratch=RUN_A --pretrained=RUN_B              # for schiappa_f6
 
-RUN is what `robust-tfds board` takes: a workdir, a submission, shards. Figures are
-PNG and SVG, tables Markdown; each has a CSV with its numbers and their source.
-Reads no data and no weights, but for the pictures of the two folders, and needs no
-accelerator.
+A RUN is a workdir, a submission, or the shards of a run, as for `robust-tfds board`.
+Figures are PNG and SVG, tables are Markdown. Each has a CSV with its numbers and
+their source. This reads no data except the pictures of --clean and --stylized, and
+needs no weights and no accelerator.
 """
 
 from collections.abc import Sequence
@@ -28,8 +27,10 @@ from robust_tfds.storage import paths
 
 def define_flags() -> None:
   """Define the command's flags."""
-  flags.DEFINE_string("out", None, "Folder that the files go to.")
-  flags.DEFINE_bool("list", False, "Says what there is, and ends.")
+  flags.DEFINE_string(
+    "out", None, "Folder for the files. Required, except with --list."
+  )
+  flags.DEFINE_bool("list", False, "List the figures and exit.")
   flags.DEFINE_string(
     "condition",
     "",
@@ -39,39 +40,29 @@ def define_flags() -> None:
     "reference",
     "",
     ["", *boards.REFERENCES],
-    "Whose models a line is fitted to, see robust-tfds board --help; default: the"
+    "Models that a line is fitted to, see robust-tfds board --help; default: the"
     " figure's own.",
   )
   flags.DEFINE_string(
-    "clean", "", "Folder of your training pictures, of michaelis_f4 alone."
+    "clean", "", "Folder of training pictures, for michaelis_f4."
   )
   flags.DEFINE_string(
-    "stylized", "", "Folder of their stylized versions, likewise."
+    "stylized", "", "Folder of their stylized versions, for michaelis_f4."
   )
   flags.DEFINE_string(
     "features",
     "",
-    "Folder that robust-tfds features wrote, of schiappa_f9_cka, f18.",
+    "Folder that robust-tfds features wrote, for schiappa_f9_cka, f18 and f20.",
   )
   flags.DEFINE_list(
     "classes",
     [],
     "Classes that schiappa_f18 and f20 show; default: the first ten.",
   )
-  for name, words in (
-    ("scratch", "began with random weights"),
-    ("pretrained", "were trained on other data first"),
-  ):
-    flags.DEFINE_list(
-      name,
-      [],
-      f"Names of RUNs, or labels of models, whose networks {words}, of schiappa_f6;"
-      " default: as their facts say (trained_on).",
-    )
 
 
 def main(argv: Sequence[str]) -> None:
-  """Draw what the arguments name."""
+  """Draw the figures that the arguments name."""
   from eval.report import figures
   from eval.report.figures import base, drawing
 
@@ -90,8 +81,6 @@ def main(argv: Sequence[str]) -> None:
     stylized=_folder("stylized"),
     features=_folder("features"),
     classes=settings.classes,
-    scratch=settings.scratch,
-    pretrained=settings.pretrained,
   )
   request = drawing.add_runs(named, names[1:])
   place = paths.parse(settings.out, "--out")

@@ -1,19 +1,19 @@
-"""Sets runs side by side: tables, a static site, submissions.
+"""Compare runs on a board; export and check submissions.
 
   robust-tfds board /runs/resnet50 /runs/vit_b_16 --out=/tmp/board --site=/tmp/site
   robust-tfds board --export=/runs/mine --out=/tmp/mine --trained_on=mine=ImageNet
   robust-tfds board --check=/tmp/mine --rerun=3
 
-A RUN is a workdir of `run` or `score`, or a submission; shards of one run are given
-one after the other. --out gets CSVs, --site pages that open from a disk;
-either may be absent. Models are ranked together only where all facts of their data
-agree, otherwise there are several boards, headed by what differs. Everything is
-computed from the predictions: no accelerator, data, weights or network is needed.
-A run or model that cannot be read or scored is set aside, and said with its reason
-on the screen, the first page and in aside.csv; only where none is left it is an error.
+A RUN is a workdir of `run` or `score`, or a submission. Name the shards of one run
+one after the other. --out gets CSVs, --site gets pages that open from a disk; either
+may be left out. Models are ranked together only if all facts of their data agree.
+Otherwise there are several boards, headed by what differs. Everything is computed
+from the predictions: no accelerator, data, weights or network is needed. A run or
+model that cannot be read or scored is set aside. The screen, the first page and
+aside.csv give the reason. It is an error only if no run is left.
 
---export writes a submission, --check verifies one (docs/RESULTS.md): exit status
-0, else not 0 with the file and the reason.
+--export writes a submission, --check verifies one (docs/RESULTS.md). A submission
+with a fault ends with an exit status other than 0, the file and the reason.
 """
 
 from collections.abc import Sequence
@@ -28,55 +28,59 @@ from robust_tfds.storage import paths
 def define_flags() -> None:
   """Define the command's flags."""
   flags.DEFINE_string(
-    "out", None, "Folder of the CSVs, or of the submission; default: no files."
+    "out",
+    None,
+    "Folder for the CSVs, or for the submission; default: no files.",
   )
-  flags.DEFINE_string("site", None, "Folder of the pages; default: no pages.")
+  flags.DEFINE_string("site", None, "Folder for the pages; default: no pages.")
   flags.DEFINE_enum(
     "reference",
     "",
     ["", *boards.REFERENCES],
-    "Whose line effective robustness is above; default: the first that is known."
-    " standard: the 78 that Taori et al. 2020 fit; testbed: all its 335.",
+    "Models that the line of effective robustness is fitted to. standard: the 78 of"
+    " Taori et al. 2020; testbed: all its 335. Default: the first of these with three"
+    " models or more.",
   )
   flags.DEFINE_multi_string(
-    "export", None, "A RUN to make a submission of; of shards each."
+    "export",
+    None,
+    "A RUN to export as a submission; repeat it for the shards of a run.",
   )
   flags.DEFINE_multi_string(
     "trained_on",
     [],
-    "LABEL=WORDS: what a model of the exported run was trained on, where the run"
-    " does not know it.",
+    "LABEL=WORDS: what a model was trained on, if its run does not know.",
   )
   flags.DEFINE_multi_string(
     "corruptions_seen",
     [],
-    "LABEL=NAMES: conditions that it was trained on, with commas, or none:"
-    " mine=fog,frost.",
+    "LABEL=NAMES: conditions that a model was trained on, e.g. mine=fog,frost or"
+    " mine=none.",
   )
-  flags.DEFINE_string("check", None, "A submission to verify.")
+  flags.DEFINE_string("check", None, "Submission to verify.")
   flags.DEFINE_integer(
     "rerun",
     0,
-    "How many cells of the submission to compute again; needs weights and data;"
-    " default: 0.",
+    "Number of cells of the submission to compute again, which needs weights and"
+    " data; default: 0.",
     lower_bound=0,
   )
   flags.DEFINE_integer(
     "rerun_seed",
     None,
-    "Of the draw of these cells, to repeat one; default: a new one each time.",
+    "Seed that draws these cells, to repeat a check; default: a new one each time.",
     lower_bound=0,
   )
   flags.DEFINE_string(
     "own_data",
     "",
-    "With --rerun, where data that are no benchmark lie here: folder:/data/pets,"
+    "Place of the data for --rerun if they are no benchmark: folder:/data/pets,"
     " coco:/data/mine.json,images=/data/images.",
   )
 
 
 def main(argv: Sequence[str]) -> None:
-  """Do what the flags say, and print the result."""
+  """Make a board, or export or check a submission; print the result."""
   settings, runs = flags.FLAGS, list(argv[1:])
   _check(settings, runs)
   if settings.check:
@@ -110,7 +114,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _parse_by_label(flag_values: Sequence[str], flag: str) -> dict[str, str]:
-  """Return what a flag says of models: label -> words.
+  """Parse a flag about models: label -> words.
 
   Raises:
     UserError: not LABEL=WORDS, or a label twice.
@@ -140,18 +144,18 @@ def _check(settings: flags.FlagValues, runs: Sequence[str]) -> None:
       f" {', '.join([*(f'--{m}' for m in modes), *runs]) or 'none of them'}."
     )
   if settings.rerun and not settings.check:
-    raise errors.UserError("--rerun is of --check=DIR: name the submission.")
+    raise errors.UserError("--rerun needs --check=DIR: name the submission.")
   if settings.rerun_seed is not None and not settings.rerun:
-    raise errors.UserError("--rerun_seed is of --rerun=K: say how many cells.")
+    raise errors.UserError("--rerun_seed needs --rerun=K: say how many cells.")
   if settings.own_data and not settings.rerun:
-    raise errors.UserError("--own_data is of --rerun=K: say how many cells.")
+    raise errors.UserError("--own_data needs --rerun=K: say how many cells.")
   if settings.export and not settings.out:
     raise errors.UserError("--export=RUN needs --out=DIR, the submission.")
   for name in ("trained_on", "corruptions_seen"):
     if settings[name].value and not settings.export:
-      raise errors.UserError(f"--{name} is of --export=RUN: name the run.")
+      raise errors.UserError(f"--{name} needs --export=RUN: name the run.")
   if settings.site and modes:
-    raise errors.UserError(f"--site is of RUNs, not of --{modes[0]}.")
+    raise errors.UserError(f"--site needs RUNs, not --{modes[0]}.")
 
 
 def _boards(settings: flags.FlagValues, runs: Sequence[str]) -> None:

@@ -1,4 +1,4 @@
-"""Evaluates models over a robustness benchmark.
+"""Evaluate models on a robustness benchmark.
 
   robust-tfds run --config=quickstart --workdir=/tmp/quickstart
   robust-tfds run --config=quickstart:digits_p --plan
@@ -7,10 +7,9 @@
   robust-tfds run --config=/my/config.py --workdir=/runs/mine
   robust-tfds run --list
 
-Run the same command again to continue a run that was stopped; `--repair` also
-makes anew what is damaged in its workdir. `--plan` prints what is missing (then its
-exit code is 1), what would be done, and in how much memory and disk; `--plan=measure`
-compiles and times it here. Both touch nothing.
+The same command continues a stopped run. `--plan` prints which data are missing (then
+its exit code is 1), the work, the memory and the disk. `--plan=measure` also compiles
+and times the work here. Both write nothing.
 """
 
 from __future__ import annotations
@@ -44,13 +43,12 @@ def define_flags() -> None:
 
   config_flag.define(_defaults)
   flags.DEFINE_bool(
-    "list", False, "Says which configs are shipped, a line each, and ends."
+    "list", False, "List the shipped configs, one per line, and exit."
   )
   flags.DEFINE_string(
     "workdir",
     None,
-    "Folder of the run, on this machine or in a bucket: everything is written"
-    " there.",
+    "Folder that the run writes to, on this machine or in a bucket.",
   )
   flags.DEFINE_flag(
     flags.Flag(
@@ -58,27 +56,23 @@ def define_flags() -> None:
       flags.ArgumentSerializer(),
       "plan",
       "",
-      "Print what is missing, the cells, images, disk and memory; touch nothing."
-      " --plan=measure compiles and times here, which takes minutes.",
+      "Print the missing data, the cells, images, disk and memory; write nothing."
+      " --plan=measure also compiles and times here, which takes minutes.",
       boolean=True,  # may stand alone
     )
   )
   flags.DEFINE_bool("open", False, "Open report.html in a browser at the end.")
   flags.DEFINE_bool(
-    "repair",
-    False,
-    "Move what is damaged in the workdir aside and make it anew.",
-  )
-  flags.DEFINE_bool(
     "break_lock",
     False,
-    "In a bucket: take the place of a run that was killed; if it was not, it stops"
-    " at its next cell. On a disk a killed run holds nothing.",
+    "Take over a workdir in a bucket whose run was killed. A run that is still alive"
+    " stops at its next cell. On a disk, killed runs leave no lock.",
   )
   flags.DEFINE_string(
     "shard",
     "1/1",
-    "i/n: make every n-th cell, from the i-th, 1 to n; the workdir may be shared.",
+    "i/n: make every n-th cell, beginning with the i-th. Each shard needs a workdir"
+    " of its own; robust-tfds score merges them. Default: 1/1, all cells.",
   )
   multihost.define_flags()
 
@@ -86,7 +80,7 @@ def define_flags() -> None:
 def _defaults(
   config: ml_collections.ConfigDict, groups: Sequence[str]
 ) -> Mapping[str, Any]:
-  """Return the keys that may be set though a config does not name them."""
+  """Return the keys that may be set although the config file does not name them."""
   from eval.run import spec
 
   return spec.defaults(config, groups)
@@ -135,7 +129,6 @@ def main(argv: Sequence[str]) -> None:
   rows = runner.Runner(
     plan,
     workdir,
-    repair=settings.repair,
     break_lock=settings.break_lock,
     shard=shard,
   ).run()
@@ -200,7 +193,7 @@ class _PlanParser(flags.ArgumentParser):
 def _print_plan(
   plan: Plan, place: Workdir | None, shard: Shard, measure: bool
 ) -> None:
-  """Print the plan, what is missing first; exit with 1 if something is."""
+  """Print the plan, missing data first; exit with 1 if data are missing."""
   from eval.run import data as data_lib
   from eval.run import estimate
 

@@ -1,4 +1,4 @@
-"""Scores predictions: a run's, again, or those of any other program.
+"""Score predictions of a run or of any other program.
 
   robust-tfds score --predictions=/runs/resnet50 --out=/tmp/again
   robust-tfds score --predictions=mine.csv --dataset=imagenet_c --out=/tmp/scored
@@ -6,22 +6,23 @@
   robust-tfds score --predictions=my_model/ --predictions=other_model/ \\
       --dataset=coco_c --truth=instances_val2017.json --out=/tmp/scored
 
-Needs no accelerator, model or pictures. What is read, each with its layout in its
-file of `eval/readers/`:
+This needs no accelerator, model or pictures. The formats, each with its layout in
+its file of `eval/readers/`:
 
-  workdir      a folder of `robust-tfds run` or of this command; several are merged
+  workdir      folder of `robust-tfds run` or of this command; several are merged
   csv          classifications as CSV, NPZ or Parquet
-  frames       predictions on ImageNet-Vid-Robust or YTBB-Robust, the same files
-  coco         folders of COCO results lists, one file a cell; one list is clean
-  class_maps   folders of class maps as PNG, a folder a condition
+  frames       the same for ImageNet-Vid-Robust or YTBB-Robust
+  coco         folders of COCO results lists, one file per cell; a single list is clean
+  class_maps   folders of class maps as PNG, one folder per condition
   raw_results  JSON of the detection paper's authors; also writes tables.md
 
-Of what benchmark files are is said by --dataset, and held against what is known of
-the set (`eval/run/results/benchmark_checks.py`); without, their numbers are plain means.
+--dataset names the benchmark of the predictions. Their ids, labels and classes are
+checked against it (`eval/run/results/benchmark_checks.py`). Without it the numbers
+are plain means.
 
---out gets the table and the reports of a run, and of files the cells too: it
-becomes a workdir then. An earlier score there is replaced. Models of several files
-stand side by side.
+--out gets the table and the reports. If files were scored, it also gets their cells
+and is a workdir. An earlier score in it is replaced. Models of several files are
+shown side by side.
 """
 
 from collections.abc import Sequence
@@ -45,67 +46,72 @@ def define_flags() -> None:
     "format",
     readers.AUTO,
     [readers.AUTO, *readers.names()],
-    "What the files are; auto looks at them.",
+    "Format of the files; auto detects it.",
   )
   flags.DEFINE_string(
     "dataset",
     None,
-    "The set that the predictions are of, held against what is known of it;"
-    " default: none (plain means), of frames imagenet_vid_robust.",
+    "The benchmark that the predictions belong to; ids, labels and classes are"
+    " checked against it. Default: none (plain means); for frames"
+    " imagenet_vid_robust.",
   )
   flags.DEFINE_string(
     "baseline",
     None,
-    "A file of eval/papers/baselines/, model:LABEL, or empty; default: alexnet of"
-    " csv where its numbers are of --dataset, a workdir's own.",
+    "What normalises the errors: a file of eval/papers/baselines/, model:LABEL, or"
+    " empty. Default: a workdir's own; for csv alexnet, if it has numbers for"
+    " --dataset.",
   )
-  flags.DEFINE_integer("seed", None, "Seed column of the table; default: 0.")
+  flags.DEFINE_integer(
+    "seed", None, "Seed to write into the table; default: 0."
+  )
   flags.DEFINE_string(
     "truth",
     None,
-    "COCO instances file, of coco; of class_maps the masks' folder, or that of the"
-    " official files of --dataset.",
+    "Ground truth. For coco: the instances file. For class_maps: the folder of masks,"
+    " or of the official files of --dataset.",
   )
   flags.DEFINE_enum(
     "rules",
     None,
     ["coco", "voc"],
-    "Whose AP, of coco; default: VOC's of pascal_c, else COCO's.",
+    "Definition of AP, for coco; default: voc for pascal_c, else coco.",
   )
   flags.DEFINE_string(
     "subset",
     None,
-    "Which of --dataset's examples there are: robustbench5k, or a file of ids;"
+    "The examples of --dataset that were predicted: robustbench5k, or a file of ids;"
     " default: all.",
   )
   flags.DEFINE_string(
-    "protocol", None, "Of class_maps, whose cells: fan_19, ...; default: ours."
+    "protocol",
+    None,
+    "Segmentation protocol, for class_maps: fan_19, ...; default: ours.",
   )
-  flags.DEFINE_string("metadata", None, "Folder of the metadata, of frames.")
+  flags.DEFINE_string("metadata", None, "Folder of the metadata, for frames.")
   flags.DEFINE_string(
     "columns",
     None,
-    "What columns are called in the file: top1=prediction,label=truth; default: as"
-    " in eval/readers/csv.py.",
+    "Names of the columns in the file: top1=prediction,label=truth. Default: the"
+    " names in eval/readers/csv.py.",
   )
   flags.DEFINE_enum(
     "separator",
     None,
     [*column_files.SEPARATORS],
-    "Between a CSV's values; default: the one that its header is written with.",
+    "Separator of a CSV's values; default: the one in its header.",
   )
   flags.DEFINE_string(
     "classes",
     None,
-    "File of the classes' names, one a line, in label order; default, where labels"
-    " are no numbers: the names of --dataset's classes, or the sorted labels.",
+    "File of class names, one per line, in label order. Default, if labels are not"
+    " numbers: the class names of --dataset, else the sorted labels.",
   )
   flags.DEFINE_string(
     "facts",
     None,
-    "A RUN over the same pictures: the predictions stand beside it on boards. That"
-    " they are of its pictures is your statement; ids and labels are held against"
-    " it.",
+    "A RUN over the same pictures, beside which boards show the predictions. Ids and"
+    " labels are checked; that the pictures were the same is your statement.",
   )
 
 

@@ -1,4 +1,4 @@
-"""Runs one or several models through ImageNet's robustness benchmarks.
+"""Run models over all of ImageNet's robustness benchmarks.
 
   robust-tfds suite --model=resnet50 --out=/runs/suite --manual_dir=/data/imagenet \\
       --checkpoint=torchvision:ResNet50_Weights.IMAGENET1K_V2
@@ -7,11 +7,11 @@
       --sets=digits_c,digits_p --out=/tmp/suite
 
 Every model and set has a run in a folder of its own below --out. index.html there
-shows all headlines, suite.csv has all numbers. A set that is not here is left out and
-said. Run the same command again to continue: finished cells stay.
+shows all headlines, and suite.csv has all numbers. A set whose data are missing is
+left out, with a message. The same command continues: finished cells stay.
 
---models names a CSV without a header, a line a model: NAME,CHECKPOINT or
-NAME,CHECKPOINT,LABEL.
+--models names a CSV without a header and with one model per line: NAME,CHECKPOINT or
+NAME,CHECKPOINT,LABEL. A line of another form is reported, and the others are run.
 """
 
 from __future__ import annotations
@@ -31,37 +31,42 @@ if TYPE_CHECKING:
 def define_flags() -> None:
   """Define the command's flags."""
   flags.DEFINE_string(
-    "model", None, "The model: a name of the catalogue, or my_module:build."
+    "model", None, "Model: a name of the catalogue, or my_module:build."
   )
   flags.DEFINE_string(
-    "checkpoint", "", "Its weights, as `run` takes them; default: none."
+    "checkpoint",
+    "",
+    "Weights of the model, as `run` takes them; default: none.",
   )
-  flags.DEFINE_string("models", None, "A CSV of models in place of --model.")
+  flags.DEFINE_string("models", None, "CSV of models, instead of --model.")
   flags.DEFINE_string("out", None, "Folder of the suite. Required.")
   flags.mark_flags_as_required(["out"])
   flags.DEFINE_list(
     "sets",
     None,
-    "Data sets, with commas; an adapted twin is SET+METHOD. Default: imagenet_c,"
-    " its twins adapted by bn and tent, imagenet_c_bar, imagenet_p and the"
+    "Data sets, separated by commas; SET+METHOD also adapts the model. Default:"
+    " imagenet_c, imagenet_c+bn, imagenet_c+tent, imagenet_c_bar, imagenet_p and the"
     " natural sets.",
   )
   flags.DEFINE_string(
-    "manual_dir", None, "Where archives lie that nobody may download."
+    "manual_dir", None, "Folder with the archives that you downloaded by hand."
   )
   flags.DEFINE_string(
-    "data_dir", None, "Where prepared sets lie and are kept; default: OUT/data."
+    "data_dir", None, "Folder of prepared sets; default: OUT/data."
   )
   flags.DEFINE_string(
     "prompts",
     None,
-    "Of CLIP's models: openai80 and the like, see docs/YOUR_MODEL.md.",
+    "Prompts of CLIP models: openai80 and others, see docs/YOUR_MODEL.md.",
   )
   flags.DEFINE_integer(
-    "limit", 0, "Only so many examples of each set; 0: all.", lower_bound=0
+    "limit",
+    0,
+    "Number of examples of each set; default: 0, all of them.",
+    lower_bound=0,
   )
   flags.DEFINE_integer(
-    "batch_size", 64, "Pictures that a model is shown at once.", lower_bound=1
+    "batch_size", 64, "Number of pictures in a batch.", lower_bound=1
   )
   flags.DEFINE_bool(
     "timm_csv", False, "Also write timm/SET.csv in the form of timm's results."
@@ -70,13 +75,13 @@ def define_flags() -> None:
     "plan",
     None,
     ["count", "measure"],
-    "Say the work of every run, and what is not here, and end: count says images"
-    " and conditions, measure also compiles and times.",
+    "Print the work of every run and the missing data, and exit. count gives images"
+    " and conditions; measure also compiles and times.",
   )
 
 
 def main(argv: Sequence[str]) -> None:
-  """Run the suite, or say what it would do."""
+  """Run the suite, or print its plan."""
   command.no_arguments(argv)
   from eval.run import suite as suite_lib
 

@@ -221,15 +221,21 @@ def _find(name: str) -> Family | None:
 
   def likelihood(module: str) -> tuple[bool, int]:
     _, kind, file = module.rsplit(".", 2)
-    path = pathlib.Path(__file__).parent / kind / f"{file}.py"
-    named = f'"{name}"' in path.read_text("utf-8")
-    return named, len(os.path.commonprefix([name, file]))
+    return f'"{name}"' in _text(kind, file), len(
+      os.path.commonprefix([name, file])
+    )
 
   for module in sorted(_files(), key=likelihood, reverse=True):
     family = _family_in(module)
     if family and name in family.variants:
       return family
   return None
+
+
+@functools.cache
+def _text(kind: str, file: str) -> str:
+  path = pathlib.Path(__file__).parent / kind / f"{file}.py"
+  return path.read_text("utf-8")
 
 
 def _family_in(module: str) -> Family | None:

@@ -1,20 +1,20 @@
-"""Builds a dataset on disk: `tfds build` without apache-beam.
+"""Build a data set on disk, as `tfds build` does but without apache-beam.
 
   robust-tfds build digits_c --config=gaussian_noise_3 --data_dir=/data
   robust-tfds build imagenet_c --config=all --manual_dir=/data/manual \\
       --data_dir=/data
   robust-tfds build folder:/data/pets --config=fog_3 --data_dir=/data
 
-`--config` is `all` (every condition under the default codec) or names with commas
-between them: configs (`fog_3`), corruptions (`fog`: every severity) and sets of them
-(`common`, `weather`). Several configs share worker processes and one decoding of
-the sources; those that are there are not built again, so that the same command
-continues what was killed. `--shard=2/4` builds every fourth of the configs, from
-the second: for machines that work side by side.
+`--config` is `all` (every condition in the default codec), or names separated by
+commas: configs (`fog_3`), corruptions (`fog`: every severity), sets and families
+(`common`, `weather`). Several configs share the workers, and the sources are decoded
+once. Finished configs are not built again, so the same command continues a build that
+was killed. `--shard=2/4` builds every fourth config, beginning with the second, for
+machines that work side by side.
 
 All cores work by default. Equal inputs give equal bytes for any number of workers.
-With `--beam` examples are made in an Apache Beam pipeline (extra `beam`), for
-clusters: docs/SCALE.md.
+With `--beam` an Apache Beam pipeline makes the examples (extra `beam`), for clusters:
+docs/SCALE.md.
 """
 
 from collections.abc import Sequence
@@ -40,74 +40,89 @@ def define_flags() -> None:
   flags.DEFINE_string(
     "config",
     "",
-    "clean, <corruption>_<severity>, a corruption, a set of them, several with"
-    " commas, or all; default: clean data.",
+    "all, or names separated by commas: clean, configs (fog_3), corruptions (fog),"
+    " sets (common) or families (weather); default: clean data.",
   )
   flags.DEFINE_string(
-    "set_name", "", "Of data of your own; default: their place's last part."
+    "set_name",
+    "",
+    "Name of a set of your own; default: the last part of its place.",
   )
-  flags.DEFINE_string("split", "", "Of a tfds: set; default: test.")
+  flags.DEFINE_string("split", "", "Split, for tfds: sets; default: test.")
   flags.DEFINE_string(
-    "images", "", "Of coco: the pictures' folder; default: the file's own."
+    "images",
+    "",
+    "Folder of the pictures, for coco:; default: the folder of the file.",
   )
   flags.DEFINE_bool(
-    "drop_alpha", False, "Of a folder: of pictures: ignore transparency."
+    "drop_alpha", False, "Ignore the transparency of pictures of your own."
   )
   flags.DEFINE_string(
-    "labels", "", "Of a folder: a table of path and label; default: folders."
+    "labels",
+    "",
+    "Table of path and label, for folder:; default: class folders.",
   )
   flags.DEFINE_bool(
-    "skip_errors", False, "Of your own files: leave out what cannot be read."
+    "skip_errors", False, "Leave out files of your own that cannot be read."
   )
   flags.DEFINE_bool(
-    "sequences", False, "Of pictures of your own: ImageNet-P's sequences."
+    "sequences", False, "Make ImageNet-P's sequences from pictures of your own."
   )
   flags.DEFINE_string(
     "groups",
     "",
-    "Of videos of your own: what names a clip's source in its id; default: each"
-    " is its own.",
+    "Pattern that finds a clip's source in its path, for videos:; default: each clip"
+    " is its own source.",
   )
   flags.DEFINE_string(
-    "data_dir", None, "Where sets are written; default: TFDS's own folder."
+    "data_dir", None, "Folder for the sets; default: TFDS's own folder."
   )
   flags.DEFINE_string(
     "manual_dir",
     None,
-    "Where sources lie; default: downloads/manual below data_dir.",
+    "Folder of the sources; default: downloads/manual below data_dir.",
   )
   flags.DEFINE_integer(
-    "workers", None, "Processes; default: a thread for each core."
+    "workers",
+    None,
+    "Number of worker processes; default: a thread for each core instead.",
   )
   flags.DEFINE_string(
     "file_format",
     None,
-    "tfrecord or array_record; default: array_record, in buckets tfrecord.",
+    "array_record or tfrecord; default: array_record, in buckets tfrecord.",
   )
   flags.DEFINE_string(
     "codec",
     None,
-    "raw, jpeg85, png, h264 or published: see the README of a set; default: the"
+    "raw, jpeg85, png, h264 or published, see the README of the set; default: the"
     " set's own.",
   )
-  flags.DEFINE_integer("limit", None, "Examples of each split; default all.")
   flags.DEFINE_integer(
-    "seed", 0, "Of the corruptions; default: 0; others are built apart."
+    "limit", None, "Number of examples of each split; default: all."
+  )
+  flags.DEFINE_integer(
+    "seed",
+    0,
+    "Seed of the corruptions; default: 0. Others are built under names with the suffix"
+    " _seedN.",
   )
   flags.DEFINE_string(
-    "shard", "1/1", "i/n, from 1 to n: every n-th config, from the i-th."
+    "shard",
+    "1/1",
+    "i/n: build every n-th config, beginning with the i-th. Default: 1/1, all.",
   )
   flags.DEFINE_string(
     "scratch_dir",
     None,
-    "Folder on a local disk for decoded sources, while several configs are"
-    " built; default the system's for temporary files.",
+    "Folder on a local disk for decoded sources, if several configs are built;"
+    " default: the system's folder for temporary files.",
   )
   flags.DEFINE_bool("beam", False, "Make examples in an Apache Beam pipeline.")
   flags.DEFINE_string(
     "beam_pipeline_options",
     "",
-    "With --beam: options of the pipeline, k=v with commas between them:"
+    "With --beam: options of the pipeline, k=v separated by commas:"
     " runner=DirectRunner; default: none.",
   )
 

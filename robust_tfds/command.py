@@ -75,7 +75,7 @@ def run(
     flags.DEFINE_list(
       own_corruptions.FLAG,
       [],
-      "Files of corruptions of your own, which are run: posterize.py.",
+      "Files with corruptions of your own, e.g. posterize.py. Their code is run.",
     )
     if "--version" in argv:
       print(VERSION)

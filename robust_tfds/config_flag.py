@@ -23,6 +23,7 @@ from ml_collections import config_flags
 from robust_tfds import command, errors, layout
 
 _FLAG = "config"
+_SHOWN = 5  # arguments of a config that the listing names
 _TRAIN = "train_"  # begins the names of configs to train by
 # (config, names of the groups that lead to some keys) -> those keys: their defaults.
 Defaults = Callable[
@@ -48,8 +49,8 @@ def define(
   config_flags.DEFINE_config_file(
     _FLAG,
     None,
-    "What to run: a shipped config, NAME or NAME:WHAT (--list names them, each"
-    " file's docstring says what can be set), or the path of your own file."
+    "A shipped config, NAME or NAME:ARGUMENT, or the path of your own file. --list"
+    " names the configs, and each file's docstring says what can be set."
     " --config.KEY=VALUE sets a key: --config.data.limit=1000.",
     values,
     sys_argv=None if argv is None else list(argv),
@@ -112,9 +113,9 @@ def settings(name: str) -> tuple[str, ...]:
 
 def _argument_form(name: str) -> str:
   """Return what may stand after a config's name: `[:MODEL=resnet50]`."""
-  words = dict.fromkeys(s.partition(",")[0] for s in settings(name))
+  words = list(dict.fromkeys(s.partition(",")[0] for s in settings(name)))
   if words:
-    return f"[:{'|'.join(words)}]"
+    return f"[:{'|'.join(words[:_SHOWN])}{'|...' * (len(words) > _SHOWN)}]"
   get_config = layout.module(f"configs.{name}").get_config
   for parameter in inspect.signature(get_config).parameters.values():
     default = f"={parameter.default}" * bool(parameter.default)

@@ -9,9 +9,12 @@ import pathlib
 from collections.abc import Callable, Iterable, Iterator
 from typing import TypeVar
 
+from absl import logging
+
 _ItemT = TypeVar("_ItemT")
 _ResultT = TypeVar("_ResultT")
 _AHEAD = 2  # results for each thread that may wait for who uses them
+_LONG_S = 30.0  # after which it is said what is waited for
 # Linux, control groups of version 2 (in a container its own) and 1: the time on
 # CPUs and the period, microseconds; cgroups(7).
 _QUOTAS = (
@@ -39,6 +42,7 @@ def mapped(
   work: Callable[[_ItemT], _ResultT],
   items: Iterable[_ItemT],
   threads: int | None = None,
+  name: Callable[[_ItemT], object] = str,
 ) -> Iterator[_ResultT]:
   """Yield `work` of each item, in order, computed ahead by threads.
 
@@ -46,26 +50,35 @@ def mapped(
     work: releases the GIL most of the time, as decoding does.
     items: are taken two for each thread ahead, no more.
     threads: how many; None: a thread for each usable core.
+    name: returns what an item is called if it takes long, in a warning.
 
   Raises:
     Exception: of the first item, in order, on which `work` failed.
   """
-  count = threads or usable()
-  if count == 1:
+  if threads == 1:
     yield from map(work, items)
     return
-  waiting: collections.deque[concurrent.futures.Future[_ResultT]]
-  waiting = collections.deque()
+  count = threads or usable()
+  waiting: collections.deque[
+    tuple[_ItemT, concurrent.futures.Future[_ResultT]]
+  ] = collections.deque()
+
+  def first() -> _ResultT:
+    item, future = waiting.popleft()
+    if not concurrent.futures.wait([future], _LONG_S).done:
+      logging.warning("%s: over %.0f s so far; waiting.", name(item), _LONG_S)
+    return future.result()
+
   with concurrent.futures.ThreadPoolExecutor(count, "mapped") as pool:
     try:
       for item in items:
-        waiting.append(pool.submit(work, item))
+        waiting.append((item, pool.submit(work, item)))
         if len(waiting) > _AHEAD * count:
-          yield waiting.popleft().result()
+          yield first()
       while waiting:
-        yield waiting.popleft().result()
+        yield first()
     finally:
-      for future in waiting:
+      for _, future in waiting:
         future.cancel()
 
 
@@ -76,6 +89,6 @@ def _quota() -> int | None:
       words = " ".join(pathlib.Path(file).read_text() for file in files).split()
       if words[0] not in ("max", "-1"):
         return max(int(words[0]) // int(words[1]), 1)
-    except (OSError, ValueError, IndexError):
+    except (OSError, ValueError, IndexError, ZeroDivisionError):
       continue
   return None

@@ -1,4 +1,4 @@
-"""Corrupts every picture of a folder, or one.
+"""Corrupt a picture, or every picture of a folder.
 
   robust-tfds corrupt IN OUT --corruption=all --severity=1,3,5
   robust-tfds corrupt photo.jpg OUT
@@ -6,32 +6,30 @@
   robust-tfds corrupt IN OUT --manifest=todo.csv
   robust-tfds corrupt --get_frost=frost   # after README's pip install -t frost
 
-Writes OUT/<corruption>/<severity>/<the picture's path in IN>, and OUT/overview.png,
-a few of the pictures under a few conditions. Pictures keep their size (the rules
-of the detection paper, edition `any`); a corruption is compiled at most 12 times,
-however many sizes there are (`corruptions/canvas.py`). Other modes become RGB
-(`reading/pictures.py`), of an animation the first frame is taken. Photographs are
-turned upright as their EXIF data ask, which the results do not have any more;
-`--ignore_orientation` leaves the pixels as they are stored. Transparency is
-refused unless `--drop_alpha`.
+The results are OUT/<corruption>/<severity>/<the picture's path in IN>. OUT/overview.png
+shows a few pictures under a few conditions. Pictures keep their size (edition `any`,
+as in the detection paper). A corruption is compiled at most 12 times, whatever the
+sizes (`corruptions/canvas.py`). Other modes become RGB (`reading/pictures.py`), and an
+animation gives its first frame. Photographs are turned upright as their EXIF data
+ask, and the results have no EXIF data; `--ignore_orientation` leaves pixels as they
+are stored. Transparency is refused unless `--drop_alpha` is set.
 
-Results are PNG, which loses nothing, or JPEG of quality 85 (`--format=jpeg`).
-`--keep_names` leaves their names as they were, `a.jpg`, so that lists of files fit;
-the content is what `--format` says, by which Pillow and TensorFlow read it.
+Results are PNG, which is lossless, or JPEG of quality 85 (`--format=jpeg`).
+`--keep_names` keeps names such as `a.jpg`, so that lists of files still fit. The
+content has the format that `--format` says; Pillow and TensorFlow go by the content.
 
-`--manifest=FILE` stores the clean pictures too, as OUT/clean/0/, and writes a table
-of all of them to fill in (`folder_manifest.py`), which `eval.score` reads. Then, or
-with `--name`, draws are those of a run over the folder with `geometry="none"`: they
-depend on the set's name, else on the word `folder`.
+`--manifest=FILE` also stores the clean pictures, in OUT/clean/0/. It writes a table of
+all results to fill in (`folder_manifest.py`), which `robust-tfds score` reads. With
+`--manifest` or `--name`, draws depend on the set's name and equal those of a run over
+the folder with `geometry="none"`. Else they depend on the word `folder`.
 
-`--get_frost` takes the frost pictures out of an archive or folder of the package
-imagecorruptions into the cache, once, and corrupts nothing.
+`--get_frost` copies the frost pictures from an archive or folder of the package
+imagecorruptions into the cache. It corrupts nothing.
 
-A second launch continues; files that exist, but for overview.png, are never
-overwritten. Programs are kept for the next launch, which need not compile them
-(`kept_programs.py`). A picture that cannot be read or corrupted is named and left
-out, the others are done, and the command fails; with `--skip_errors` it names them
-and succeeds. All cores work, and a picture for each is held at a time.
+The same command continues; no existing file but overview.png is overwritten. Compiled
+programs are kept for the next launch (`kept_programs.py`). A picture that cannot be
+read or corrupted is named and left out, and at the end the command fails; with
+`--skip_errors` it succeeds. All cores work, and memory holds one picture for each.
 """
 
 from __future__ import annotations
@@ -86,23 +84,23 @@ def run(
   """Corrupt a folder, or one picture.
 
   Args:
-    source: folder of pictures, searched to the bottom; or a picture.
-    target: folder of the results; not inside a folder that is corrupted.
-    names: corruptions.
+    source: a picture, or a folder of pictures, which is searched recursively.
+    target: folder of the results; it must not lie inside `source`.
+    names: names of the corruptions.
     severities: 1-5 each.
     seed: seed of the corruptions.
     file_format: `png` or `jpeg`.
-    keep_names: name results as the pictures are named; so are they where two
-      names differ in their suffixes alone.
-    manifest: a table of the results, to fill in; None: none.
+    keep_names: whether results keep the pictures' names with their suffixes. They
+      always do if two names differ in the suffix alone.
+    manifest: path of a table of the results, to fill in; None: no table.
     name: name of the set, as in `evaluate`; default with a manifest: the folder's.
-    drop_alpha: ignore transparency.
-    ignore_orientation: do not turn photographs upright.
-    workers: threads that read, corrupt and write; None: one for each core.
-    quiet: print no progress, no notes and no counts.
+    drop_alpha: whether to ignore transparency.
+    ignore_orientation: whether to leave photographs as they are stored.
+    workers: number of threads that read, corrupt and write; None: one for each core.
+    quiet: whether to print no progress, notes and counts.
 
   Returns:
-    How many files were written, and one line for each picture that was not.
+    The number of files written, and a line for each picture that failed.
 
   Raises:
     FileNotFoundError: no such folder, or no pictures in it.
@@ -268,8 +266,8 @@ def _hold_settings(
   held = reading.json_file(record)
   if held != settings:
     raise errors.UserError(
-      f"{record.parent}: holds results of {held}, this run is of {settings}."
-      " Name another folder, or give the settings that it was begun with."
+      f"{record.parent}: it holds results of {held}, and this run has {settings}."
+      " Name another folder, or use the settings of its results."
     )
 
 
@@ -356,48 +354,51 @@ def severities(values: Sequence[str]) -> Iterator[int]:
 def define_flags() -> None:
   """Define the command's flags."""
   flags.DEFINE_string(
-    "corruption", "common", "common, extra, all, or names with commas."
+    "corruption", "common", "common, extra, all, or names separated by commas."
   )
   flags.DEFINE_list(
     "severity",
     ["1", "2", "3", "4", "5"],
-    "From 1, mild, to 5; default: all five.",
+    "Severities from 1 (mild) to 5, separated by commas; default: all five.",
   )
-  flags.DEFINE_integer("seed", 0, "Of the corruptions; default: 0.")
-  flags.DEFINE_enum("format", "png", ["png", "jpeg"], "Of the results.")
+  flags.DEFINE_integer("seed", 0, "Seed of the corruptions; default: 0.")
+  flags.DEFINE_enum("format", "png", ["png", "jpeg"], "Format of the results.")
   flags.DEFINE_bool(
     "keep_names",
     False,
-    "Name results as the pictures are named, suffix too; default where two names"
-    " differ in it alone.",
+    "Keep the pictures' names with their suffixes. Default: only if two names differ"
+    " in the suffix alone.",
   )
   flags.DEFINE_string(
     "manifest",
     None,
-    "CSV of all results and the clean pictures, to fill in; default: none.",
+    "CSV to write, with a row to fill in for each result and clean picture; default:"
+    " none.",
   )
   flags.DEFINE_string(
     "name",
     "",
-    "Of the set, as runs call it: draws depend on it; default: with --manifest"
-    " the folder's, else the word folder.",
+    "Name of the set in runs, on which the draws depend; default: with --manifest the"
+    " folder's name, else the word folder.",
   )
   flags.DEFINE_bool("drop_alpha", False, "Ignore transparency.")
   flags.DEFINE_bool(
     "ignore_orientation", False, "Do not turn photographs upright (EXIF)."
   )
   flags.DEFINE_bool(
-    "skip_errors", False, "Succeed although pictures had to be left out."
+    "skip_errors", False, "Succeed even if pictures had to be left out."
   )
-  flags.DEFINE_integer("workers", None, "Threads; default: one for each core.")
+  flags.DEFINE_integer(
+    "workers", None, "Number of threads; default: one for each core."
+  )
   flags.DEFINE_string(
-    "frost_dir", "", "Folder of the frost pictures; default: looked for."
+    "frost_dir", "", "Folder of the frost pictures; default: searched for."
   )
   flags.DEFINE_string(
     "get_frost",
     "",
-    "An archive or folder of imagecorruptions, whose frost pictures are kept for"
-    " all commands; nothing is corrupted.",
+    "Archive or folder of imagecorruptions, whose frost pictures are copied into the"
+    " cache for all commands; nothing is corrupted.",
   )
 
 

@@ -127,7 +127,10 @@ class Batch:
       (job, cell) for job in jobs for cell in (job.cells or (None,))
     )
     done = 0
-    for job in cores.mapped(self._make, units, self.workers):
+    made = cores.mapped(
+      self._make, units, self.workers, lambda unit: unit[0].path
+    )
+    for job in made:
       if job is None:  # more of its results follow
         continue
       for words in job.oddities:

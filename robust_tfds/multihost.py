@@ -1,4 +1,4 @@
-"""`--multihost`: one process of many, by the flags of a command."""
+"""`--multihost`: the flags of a command that is one of several processes."""
 
 import os
 import sys
@@ -9,24 +9,26 @@ from robust_tfds import errors, stopping
 
 
 def define_flags() -> None:
-  """Define `--multihost`, and what `jax.distributed` may need to know."""
-  flags.DEFINE_bool("multihost", False, "One process of many: docs/SCALE.md.")
+  """Define `--multihost` and the arguments of `jax.distributed`."""
+  flags.DEFINE_bool(
+    "multihost", False, "Run as one of several processes, see docs/SCALE.md."
+  )
   # jax.distributed knows these itself on TPU pods, Slurm and Kubernetes.
   flags.DEFINE_string(
     "coordinator",
     None,
-    "host:port of process 0, with --multihost; default: as jax.distributed"
-    " finds it.",
+    "With --multihost: host:port of process 0; default: found by jax.distributed.",
   )
   flags.DEFINE_integer(
     "num_processes",
     None,
-    "How many processes there are, with --multihost; default: likewise.",
+    "With --multihost: number of processes; default: found by jax.distributed.",
   )
   flags.DEFINE_integer(
     "process_id",
     None,
-    "This process, from 0, with --multihost; default: likewise.",
+    "With --multihost: number of this process, from 0; default: found by"
+    " jax.distributed.",
   )
 
 
@@ -42,7 +44,7 @@ def join(settings: flags.FlagValues) -> None:
 
 
 def check(settings: flags.FlagValues) -> None:
-  """Refuse flags that say nothing, or that contradict each other."""
+  """Refuse flags that have no effect or contradict each other."""
   count, index = settings.num_processes, settings.process_id
   given = {
     "coordinator": settings.coordinator,

@@ -1,8 +1,9 @@
 """Natural sets as rows of data: shifts of ImageNet's classes found in real pictures.
 
+COCO-O has boxes of COCO's classes instead.
 Where a row names a set of TFDS it is read through TFDS's own builder, and where it
-names a folder, from that; a set of several configs is called
-`imagenet_v2/topimages`, its first one `imagenet_v2`.
+names a folder, of pictures, Parquet or COCO files, from that. A set of several
+configs is called `imagenet_v2/topimages`, its first one `imagenet_v2`.
 `NAME/reference` are ImageNet's validation pictures of the same classes.
 """
 
@@ -15,7 +16,8 @@ from robust_tfds import errors
 
 REFERENCE = "reference"
 ALL, OCCURRING, AVERAGED = "all", "occurring", "averaged"
-_FOLDER = "folder:"
+BOXES = "boxes"
+FOLDER, PARQUET, COCO = "folder", "parquet", "coco"  # layouts
 
 
 class Row(NamedTuple):
@@ -23,14 +25,15 @@ class Row(NamedTuple):
 
   Attributes:
     name: as commands know it.
-    source: TFDS's name; `folder:` and the name of a folder of the manual dir;
-      empty if another archive is read.
+    source: TFDS's name; `folder:`, `parquet:` or `coco:` and the name of a folder
+      of the manual dir; empty if another archive is read.
     configs: its configs, the default first, separated by commas; of a folder its
       parts, and `all` of them.
-    labels: the feature with the labels.
+    labels: the feature with the labels; `[]` after it: a list, all of them right.
     classes: which of ImageNet's answers are possible: `all`, those `occurring` in
       the set, those `mapped` by the archive's own tables, or by `groups` to the
-      best output of a class (`grouped`) or their mean probability (`averaged`).
+      best output of a class (`grouped`) or their mean probability (`averaged`);
+      `boxes`: none, detectors are asked for COCO's.
     pictures: their number, of the default config; empty if no source says it.
     words: what the pictures show.
     paper: the paper that published it.
@@ -52,8 +55,17 @@ class Row(NamedTuple):
   @property
   def folder(self) -> str:
     """The folder that holds the set; empty if it is read otherwise."""
-    here = self.source.startswith(_FOLDER)
-    return self.source.removeprefix(_FOLDER) if here else ""
+    return self.source.partition(":")[2]
+
+  @property
+  def layout(self) -> str:
+    """How the files lie in the folder: `FOLDER`, `PARQUET`, `COCO`; or empty."""
+    return self.source.partition(":")[0] if self.folder else ""
+
+  @property
+  def has_boxes(self) -> bool:
+    """Whether it is a set of detection."""
+    return self.classes == BOXES
 
   @property
   def several(self) -> bool:
@@ -103,10 +115,11 @@ def parse(text: str) -> tuple[Row, str]:
   """
   name, _, config = text.partition("/")
   row = rows()[name]
-  known = row.configs.split(",")
-  if config not in ("", REFERENCE, *known):
-    raise errors.unknown_error(f"{name}'s config", config, [*known, REFERENCE])
-  return row, config or known[0]
+  configs = row.configs.split(",")
+  known = configs if row.has_boxes else [*configs, REFERENCE]
+  if config not in ("", *known):
+    raise errors.unknown_error(f"{name}'s config", config, known)
+  return row, config or configs[0]
 
 
 def set_name(text: str) -> str:
@@ -127,7 +140,7 @@ def text_of(name: str) -> str | None:
   ('imagenet_v2/topimages', 'imagenet_a', None)
   """
   for row in rows().values():
-    for config in (*row.configs.split(","), REFERENCE):
+    for config in (*row.configs.split(","), *[REFERENCE] * (not row.has_boxes)):
       text = f"{row.name}/{config}".rstrip("/")
       if name == set_name(text):
         return text

@@ -1,7 +1,9 @@
 """Commands: flags, refusals, what they print, how they are stopped."""
 
 import ast
+import functools
 import io
+import json
 import pathlib
 import re
 import signal
@@ -9,6 +11,7 @@ import subprocess
 import sys
 import time
 import types
+from typing import NamedTuple
 from unittest import mock
 
 import numpy as np
@@ -160,13 +163,11 @@ _FOLDERS = ("robust_tfds", "eval", "models", "configs")
 
 def _is_command(path: pathlib.Path) -> bool:
   """Whether a file runs as a program."""
-  body = ast.parse(path.read_text("utf-8")).body
-  return path.name == "__main__.py" or any(
-    isinstance(statement, ast.If) and "__main__" in ast.unparse(statement.test)
-    for statement in body
-  )
+  runs = re.search("(?m)^if .*__main__", path.read_text("utf-8"))
+  return path.name == "__main__.py" or bool(runs)
 
 
+@functools.cache
 def _commands() -> list[str]:
   paths = []
   for folder in _FOLDERS:
@@ -216,23 +217,69 @@ class CommandsTest(parameterized.TestCase):
         self.assertNotIn("DEFINE_", ast.unparse(statement), name)
 
 
-# Every command's help in one process, which ends with what was loaded for them.
-_HELP = """
-import sys
+# Commands in one process, and what was loaded for their help.
+_COMMANDS = """
+import contextlib, io, json, sys
 from absl import flags
 from robust_tfds import __main__ as script
-before = set(flags.FLAGS)
-for name in script.COMMANDS:
-  print("\\f")
-  sys.argv = ["robust-tfds", name, "--help"]
-  try:
-    script.main()
-  except SystemExit as end:
-    assert not end.code, end
+before, done = set(flags.FLAGS), []
+for words in json.loads(sys.argv[1]):
+  out, err, code = io.StringIO(), io.StringIO(), 0
+  sys.argv = ["robust-tfds", *words]
+  with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+    try:
+      script.main()
+    except SystemExit as end:
+      code = end.code or 0
+  if isinstance(code, str):  # as the interpreter does
+    code = err.write(f"{code}\\n") and 1
   for flag in set(flags.FLAGS) - before:
     delattr(flags.FLAGS, flag)
-print("\\f", *({"jax", "tensorflow", "matplotlib"} & set(sys.modules)))
+  loaded = sorted({"jax", "tensorflow", "matplotlib"} & set(sys.modules))
+  done.append((code, out.getvalue(), err.getvalue(), loaded))
+print(json.dumps(done))
 """
+_HELP = [(name, "--help") for name in script.COMMANDS]
+_LISTS = (
+  ("run", False, "\nimagenet_c[:MODEL=resnet50] "),
+  ("train", True, "\ntrain_standard[:digits|cifar|imagenet|segmentation] "),
+)
+_REFUSED = (
+  (("rum",), "Unknown command 'rum'. Did you mean 'run'"),
+  (("help",), "See robust-tfds --help."),
+  (("score",), "--predictions and --out must be given. See --help."),
+  (("compare",), "--out must be given. See --help."),
+  (("board",), "robust-tfds board does one thing at a time: RUNs"),
+  (("run", "--config=quikstart"), "Unknown config 'quikstart'. Did you mean"),
+  (("run", "--config=my/quickstart.py"), "shipped config: --config=quicks"),
+  (("run", "--config=quickstart:foo"), "expected one of signs_c, signs_p"),
+  (("run", "--nothing"), "Unknown command line flag 'nothing'"),
+  (("run",), "Say what is run: --config=quickstart"),
+  (("run", "--config=train_pixmix"), "train --config=train_pixmix"),
+  (("train", "--config=coco_c:x"), "robust-tfds run --config=coco_c:x"),
+)
+
+
+class _Said(NamedTuple):
+  """A command's exit status and streams, and packages that are loaded then."""
+
+  returncode: int
+  stdout: str
+  stderr: str
+  loaded: list[str]
+
+
+@functools.cache
+def _said() -> dict[tuple[str, ...], _Said]:
+  """Return what commands say, of one process for all: each start takes long."""
+  every = [*_HELP, ("--help",), ("-h",), ("run", "--version")]
+  every += [(name, "--list") for name, *_ in _LISTS]
+  every += [words for words, _ in _REFUSED]
+  done = in_process.python("-c", _COMMANDS, json.dumps(every))
+  assert done.returncode == 0, done.stderr
+  return {w: _Said(*s) for w, s in zip(every, json.loads(done.stdout))}
+
+
 # Ctrl-C while a command's modules are imported.
 _STOPPED = """
 import os, signal, sys, time
@@ -251,10 +298,9 @@ main()
 class ScriptTest(parameterized.TestCase):
   """`robust-tfds`: one program for all commands, and their help."""
 
-  @parameterized.parameters(
-    ("robust_tfds.command", "train", "--list"),
-    ("robust_tfds.config_flag", "run", "--list"),
-    ("jax", "card", "resnet50"),
+  @quick.cases(
+    [("robust_tfds.config_flag", "run", "--list")],
+    [("robust_tfds.command", "train", "--list"), ("jax", "card", "resnet50")],
   )
   def test_stopped_in_its_imports(self, module, *words):
     done = in_process.python("-c", _STOPPED.format(module=module, words=words))
@@ -264,57 +310,39 @@ class ScriptTest(parameterized.TestCase):
     )
 
   def test_help_of_every_command(self):
-    done = in_process.python("-c", _HELP)
-    self.assertEqual((done.returncode, done.stderr), (0, ""))
-    _, *texts, loaded = done.stdout.split("\f")
-    self.assertEqual(loaded, "\n")
-    self.assertEqual(len(texts), len(script.COMMANDS))
-    for name, text in zip(script.COMMANDS, texts):
+    for words in _HELP:
+      done, name = _said()[words], words[0]
+      text = done.stdout
+      self.assertEqual((done.returncode, done.stderr, done.loaded), (0, "", []))
       self.assertIn(f"\n  robust-tfds {name} ", text)  # an example
       self.assertIn("\nFlags:\n  --help\n  --version\n", text)
       _, *entries = re.split(r"\n  --(?=\S)", text)
       for entry in entries[2:]:
         self.assertRegex(entry, r"(?i)default|required", name)
         self.assertNotIn("repeat this option", entry)
-    self.assertIn("--config=TEXT", texts[0])
+    self.assertIn("--config=TEXT", _said()[_HELP[0]].stdout)
 
   def test_what_there_is(self):
     for word in ("--help", "-h"):
-      done = in_process.program("robust_tfds", word)
+      done = _said()[word,]
       self.assertEqual((done.returncode, done.stderr), (0, ""))
       for name in script.COMMANDS:
         self.assertRegex(done.stdout, rf"\n  {name} +[A-Z].*\.\n")
 
-  @parameterized.parameters(("--version",), ("run", "--version"))
-  def test_version(self, *words):
-    done = in_process.program("robust_tfds", *words)
+  def test_version(self):
+    done = in_process.program("robust_tfds", "--version")
     self.assertEqual(done.stdout, f"{command.VERSION}\n")
+    self.assertEqual(_said()["run", "--version"].stdout, done.stdout)
 
-  @parameterized.parameters(
-    (("rum",), "Unknown command 'rum'. Did you mean 'run'"),
-    (("help",), "See robust-tfds --help."),
-    (("score",), "--predictions and --out must be given. See --help."),
-    (("compare",), "--out must be given. See --help."),
-    (("board",), "robust-tfds board does one thing at a time: RUNs"),
-    (("run", "--config=quikstart"), "Unknown config 'quikstart'. Did you mean"),
-    (("run", "--config=my/quickstart.py"), "shipped config: --config=quicks"),
-    (("run", "--config=quickstart:foo"), "expected one of signs_c, signs_p"),
-    (("run", "--nothing"), "Unknown command line flag 'nothing'"),
-    (("run",), "Say what is run: --config=quickstart"),
-    (("run", "--config=train_pixmix"), "train --config=train_pixmix"),
-    (("train", "--config=coco_c:x"), "robust-tfds run --config=coco_c:x"),
-  )
+  @parameterized.parameters(*_REFUSED)
   def test_refusals(self, words, message):
-    done = in_process.program("robust_tfds", *words)
+    done = _said()[words]
     in_process.check_refused(self, done, message)
     self.assertStartsWith(done.stderr, "Error: ")
 
-  @parameterized.parameters(
-    ("run", False, "\nimagenet_c[:MODEL=resnet50] "),
-    ("train", True, "\ntrain_standard[:digits|cifar|imagenet|segmentation] "),
-  )
+  @parameterized.parameters(*_LISTS)
   def test_shipped_configs(self, command, trains, line):
-    done = in_process.program("robust_tfds", command, "--list")
+    done = _said()[command, "--list"]
     self.assertEqual((done.returncode, done.stderr), (0, ""))
     lines = done.stdout.splitlines()
     names = [s.partition(" ")[0].partition("[")[0] for s in lines]

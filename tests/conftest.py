@@ -48,6 +48,25 @@ def of_session() -> pathlib.Path:
   return pathlib.Path(os.environ[_SESSION])
 
 
+def pytest_configure(config: pytest.Config) -> None:
+  """Compile the fast suite's programs in half of the time: they run once.
+
+  Slow tests hold the same values with the programs that users get.
+  """
+  level, given = (
+    "--xla_backend_optimization_level=0",
+    os.getenv("XLA_FLAGS", ""),
+  )
+  if config.option.markexpr == "not slow" and level not in given:
+    os.environ["XLA_FLAGS"] = f"{given} {level}".strip()
+
+
+def pytest_collection_finish() -> None:
+  """Leave what was imported out of all later garbage collections."""
+  gc.collect()
+  gc.freeze()
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
   """Mark the tests that `tests/seconds.tsv` makes slow.

@@ -84,6 +84,7 @@ def digest(source: Source) -> str:
   return _sha256("".join(code(file.read_text("utf-8")) for file in files))
 
 
+@functools.cache
 def code(text: str) -> str:
   """Return Python code without comments, docstrings and empty lines."""
   lines = text.splitlines(keepends=True)

@@ -1,6 +1,5 @@
 """What pyproject.toml declares is what the code imports, and nothing else."""
 
-import ast
 import functools
 import pathlib
 import re
@@ -8,6 +7,8 @@ import sys
 import tomllib
 
 from absl.testing import absltest
+
+from tools import import_graph
 
 _ROOT = pathlib.Path(__file__).resolve().parents[1]
 _LOCAL = ("robust_tfds", "eval", "models", "configs")
@@ -63,6 +64,9 @@ _OPTIONAL_ORACLES = {
 }
 
 
+_IMPORTED = re.compile(r"""import_module\(\s*["'](\w[\w.]*)["']""")
+
+
 def _module(requirement: str) -> str:
   """The top-level module of a requirement such as `absl-py>=2.1`."""
   name = re.match(r"[\w.-]+", requirement).group().lower()
@@ -85,18 +89,8 @@ def imported(source: str) -> set[str]:
 
   `importlib.import_module("timm")` counts too, where the name is a literal.
   """
-  names = set()
-  for node in ast.walk(ast.parse(source)):
-    if isinstance(node, ast.Import):
-      names |= {a.name for a in node.names}
-    elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
-      names.add(node.module)
-    elif isinstance(node, ast.Call) and node.args:
-      function = ast.unparse(node.func)
-      first = node.args[0]
-      if function.endswith("import_module") and isinstance(first, ast.Constant):
-        names.add(first.value)
-  tops = {n.split(".")[0] for n in names if not n.startswith(".")}
+  names = {*import_graph.imports(source), *_IMPORTED.findall(source)}
+  tops = {n.split(".")[0] for n in names}
   return tops - set(sys.stdlib_module_names) - _OURS
 
 

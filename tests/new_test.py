@@ -1,6 +1,8 @@
 """`robust-tfds new`: what it writes passes every check as it is."""
 
+import ast
 import contextlib
+import inspect
 import os
 import pathlib
 import shutil
@@ -77,6 +79,22 @@ class WriteTest(parameterized.TestCase):
     self.assertRegex(text, r"(?m)^# The contract \([a-z_/]+\.py\):\n#\n# [A-Z]")
     self.assertNotRegex(text, "CONTRACT|@")
 
+  @parameterized.parameters(*new.KINDS)
+  def test_names_of_modules_exist(self, kind):
+    python = [
+      t for p, t in new.files(kind, "mine").items() if p.endswith(".py")
+    ]
+    for tree in map(ast.parse, python):
+      imports: dict[str, object] = {}
+      for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom):
+          exec(ast.unparse(node), imports)
+      for node in ast.walk(tree):
+        if isinstance(node, ast.Attribute):
+          thing = imports.get(ast.unparse(node.value))
+          known = not inspect.ismodule(thing) or hasattr(thing, node.attr)
+          self.assertTrue(known, ast.unparse(node))
+
   def test_refusals(self):
     clone, other = _folder("CONTRIBUTING.md", "tests"), _folder()
     new.write("reader", "mine", clone)
@@ -85,7 +103,7 @@ class WriteTest(parameterized.TestCase):
       ("reader", "Mine", clone, "Got the name 'Mine', expected small letters"),
       ("reader", "../mine", clone, "expected small letters"),
       ("corruption", "mine_2", clone, "without a number at the end"),
-      ("reader", "mine", clone, r"readers/mine.py is there already"),
+      ("reader", "mine", clone, r"readers/mine.py already exists"),
       ("model", "mine", other, "lies in a clone of the repository"),
     ):
       with self.assertRaisesRegex(errors.UserError, words):

@@ -77,10 +77,10 @@ class ReadmeTest(in_folder.TestCase):
     for words in (
       f"{fidelity_page._rate()} printed detection numbers, each counted once,",
       f"{of['classification']} classifiers, {of['detection']} detectors,"
-      f" {of['segmentation']} segmenters and {of['video']} video networks held"
-      " beside the original modules",
+      f" {of['segmentation']} segmenters and {of['video']} video networks were"
+      " compared with the original modules",
       f"{counts['small_count']} of them as miniatures",
-      f"classifiers' logits within {parities['classification'][1]}.",
+      f"classifiers' logits are within {parities['classification'][1]}.",
     ):
       self.assertIn(words, text)
 

@@ -110,6 +110,8 @@ class RewrittenTest(parameterized.TestCase):
     for path in import_graph.files().values():
       text = (_ROOT / path).read_text("utf-8")
       setup.in_wheel(text)  # refuses what it cannot rewrite
+      if not any(word in text for word in _IMPORTING):
+        continue
       for call in ast.walk(ast.parse(text)):
         if isinstance(call, ast.Call) and _names_ours(call):
           named.append(f"{path}:{call.lineno}: {ast.unparse(call)}")
@@ -230,11 +232,3 @@ def _wheel(folder: pathlib.Path) -> pathlib.Path:
   ]
   assert contents[0] == contents[1], sorted(contents[0].keys() ^ contents[1])
   return wheel
-
-
-class VersionTest(absltest.TestCase):
-  def test_the_citation_is_of_this_version(self):
-    text = (_ROOT / "CITATION.cff").read_text("utf-8")
-    self.assertIn(f"\nversion: {version.VERSION}\n", text)
-    text = (_ROOT / "CHANGELOG.md").read_text("utf-8")
-    self.assertIn(f"\n## {version.VERSION} ", text)

@@ -65,12 +65,11 @@ def public_names() -> Mapping[str, str]:
 
 def _nodes(tree: ast.AST, top_level: bool) -> Iterator[ast.AST]:
   for node in ast.iter_child_nodes(tree):
+    if not isinstance(node, (ast.stmt, ast.ExceptHandler, ast.match_case)):
+      continue  # no statement lies below
     if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test):
       continue
-    inside = isinstance(
-      node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)
-    )
-    if top_level and inside:
+    if top_level and isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
       continue
     yield node
     yield from _nodes(node, top_level)

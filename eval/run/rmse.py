@@ -1,4 +1,4 @@
-"""How far corruptions move pixels, beside what they cost a detector: Figure 6.
+"""Figure 6: RMSE of corrupted pixels against a detector's relative performance.
 
   python -m eval.run.rmse --dataset=digits_detection_c --limit=50 --out=/tmp/rmse \\
       --table=/tmp/detection/table.csv
@@ -113,13 +113,17 @@ def figure(
 def define_flags() -> None:
   """Define the command's flags."""
   flags.DEFINE_string("dataset", None, "A corrupted dataset, e.g. coco_c.")
-  flags.DEFINE_string("split", None, "Its split; default: the only one.")
-  flags.DEFINE_integer("limit", 50, "Images that are looked at.")
   flags.DEFINE_string(
-    "corruptions", "all", "A set (common, extra, all), groups or names."
+    "split", None, "Split of the dataset; default: the only one."
+  )
+  flags.DEFINE_integer("limit", 50, "Number of images to measure.")
+  flags.DEFINE_string(
+    "corruptions",
+    "all",
+    "Corruptions: a set (common, extra, all), families or names.",
   )
   flags.DEFINE_string("data_dir", None, "TFDS data folder.")
-  flags.DEFINE_string("manual_dir", None, "Where sources lie.")
+  flags.DEFINE_string("manual_dir", None, "Folder of the sources.")
   flags.DEFINE_string("table", None, "table.csv of a detection run.")
   flags.DEFINE_string("out", None, "Folder for rmse.csv and rmse.png.")
   flags.mark_flags_as_required(["dataset", "out"])

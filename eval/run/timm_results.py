@@ -30,15 +30,15 @@ def fits(plan: Plan) -> bool:
   return plan.task.facts.task == "classification"
 
 
-def row(plan: Plan, rows: Sequence[table.Row]) -> list[object]:
+def row(plan: Plan, label: str, rows: Sequence[table.Row]) -> list[object]:
   """Return a model's line, in the order of `COLUMNS`.
 
   Args:
-    plan: plan of a run of one model.
-    rows: its table. The errors are means over the published corruptions that were
-      run; of a set that is shown as it is those of its pictures.
+    plan: of the run.
+    label: of the model.
+    rows: the model's rows of the table. The errors are means over the published
+      corruptions that were run; for a set without corruptions, over its pictures.
   """
-  (label,) = plan.models
   model = plan.model(label)
   errors = [_percent(plan, rows, m) for m in ("error", "top5_error")]
   values: list[object] = [label]

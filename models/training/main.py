@@ -5,8 +5,8 @@
   robust-tfds run --config=quickstart:digits_c --workdir=/tmp/run \\
       --config.models.digits_cnn.checkpoint=/tmp/standard
 
-Run the same command again to continue a training that was stopped. `--plan`
-shows what the command would do, and touches nothing.
+The same command continues a stopped training. `--plan` shows what the command would
+do, and writes nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -27,17 +27,17 @@ def define_flags() -> None:
   flags.DEFINE_string(
     "workdir",
     None,
-    "Folder of the training, on this machine or in a bucket: checkpoints, numbers"
-    " and, at the end, the weights.",
+    "Folder of the training, on this machine or in a bucket. It gets checkpoints,"
+    " numbers and, at the end, the weights.",
   )
   flags.DEFINE_bool(
     "plan",
     False,
-    "Show data, steps, memory and disclosure, and with --workdir whether a training"
-    " would begin or continue there; touch nothing.",
+    "Print data, steps, memory, disclosure and, with --workdir, whether a training"
+    " would begin or continue there; write nothing.",
   )
   flags.DEFINE_bool(
-    "list", False, "List the shipped configs, one a line, and exit."
+    "list", False, "List the shipped configs, one per line, and exit."
   )
   multihost.define_flags()
 

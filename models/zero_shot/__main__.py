@@ -1,14 +1,14 @@
-"""Make the head of a CLIP model from prompts and class names, by its text tower.
+"""Make the head of a CLIP model from prompts and class names.
 
   robust-tfds text clip_vit_b_32 CHECKPOINT --classes=imagenet --out=head.npz
-  robust-tfds text openclip_vit_l_14 CHECKPOINT --classes=pets.txt \
+  robust-tfds text openclip_vit_l_14 CHECKPOINT --classes=pets.txt \\
       --prompts='a photo of a {}, a type of pet.' --out=pets.npz
 
-The arguments are NAME CHECKPOINT: a model of CLIP's families, and the file of both
-towers, as `models.convert.load` takes it. OUT has an array `text`, one embedding of
-length 1 a class; OUT.report.json has the sha256 of names and prompts. `robust-tfds
-convert NAME CHECKPOINT FILE --head=OUT` joins it with the vision tower. A run needs
-none of it: `evaluate(NAME, data, checkpoint=..., prompts="openai80")`.
+The arguments are NAME CHECKPOINT: a CLIP model, and the file of both towers, as
+`models.convert.load` takes it. OUT has an array `text` with one embedding of length 1
+per class. OUT.report.json has the sha256 of names and prompts. `robust-tfds convert
+NAME CHECKPOINT FILE --head=OUT` joins the head with the vision tower. A run does not
+need this file: `evaluate(NAME, data, checkpoint=..., prompts="openai80")`.
 """
 
 import json
@@ -25,17 +25,19 @@ def define_flags() -> None:
   flags.DEFINE_string(
     "classes",
     None,
-    "A file with a line a class (words, or class<TAB>words), or `imagenet`:"
-    " open_clip_torch's curated names.",
+    "File with one class per line (words, or class<TAB>words), or `imagenet`, the"
+    " curated names of open_clip_torch. Required.",
     required=True,
   )
   flags.DEFINE_string(
     "prompts",
     "openai80",
-    "`openai80`, `openai80-clean` (without those that name a corruption),"
-    " `openai7`, `single`, a file with a line a template, or one template with {}.",
+    "`openai80`, `openai80-clean` (without the prompts that name a corruption),"
+    " `openai7`, `single`, a file with one template per line, or a template with {}.",
   )
-  flags.DEFINE_string("out", None, "The file to write, .npz.", required=True)
+  flags.DEFINE_string(
+    "out", None, "The .npz file to write. Required.", required=True
+  )
 
 
 def main(argv: Sequence[str]) -> None:

@@ -34,7 +34,7 @@ from absl import logging
 
 from robust_tfds import cores, durations, errors, kept_programs
 from robust_tfds.building import scratch as scratch_lib
-from robust_tfds.building import source_notes
+from robust_tfds.building import source, source_notes
 
 _EVERY_S = 20.0  # between two lines of one config
 _AHEAD = 4  # chunks a worker may be ahead of the writer
@@ -237,8 +237,18 @@ class BuildSession:
       chunks: picklable.
 
     Raises:
-      UserError: a worker process died.
+      UserError: a worker process died, or a source is gone.
     """
+    try:
+      yield from self._worked(work, chunks)
+    except OSError as e:
+      if not e.filename:
+        raise
+      raise source.gone_error(os.fsdecode(e.filename), e) from e
+
+  def _worked(
+    self, work: Callable[[Any], Sequence], chunks: Sequence[Any]
+  ) -> Iterator[Any]:
     if self._workers is None or self._workers <= 1:
       # The first alone: it registers and compiles what the others share.
       yield from itertools.chain.from_iterable(map(work, chunks[:1]))

@@ -6,6 +6,7 @@ the format that it has. TFDS makes `tf.data` pipelines only of TFRecord; this
 module adds them for ArrayRecord.
 """
 
+import dataclasses
 import importlib.util
 import logging
 import os
@@ -123,24 +124,33 @@ def rows(
   yield from tfds.as_numpy(dataset)
 
 
+@dataclasses.dataclass(frozen=True)
+class _Reader:
+  """Reads examples by number; other processes can have it, too."""
+
+  source: Any
+  videos: Sequence[str]
+
+  def __call__(self, number: int) -> dict[str, Any]:
+    example = dict(self.source[number])
+    for name in self.videos:  # their frames come one by one, or undecoded
+      if isinstance(example.get(name, [b""])[0], np.ndarray):
+        example[name] = np.stack(example[name])
+    return example
+
+
 def random_access(
   builder: tfds.core.DatasetBuilder, split: str, decoders: Any = None
 ) -> tuple[Callable[[int], dict[str, Any]], int]:
   """Return a function that reads an ArrayRecord example by number, and their
   count.
+
+  The function is picklable.
   """
   source = builder.as_data_source(split=split, decoders=decoders)
   features = builder.info.features.items()
   videos = [n for n, f in features if isinstance(f, tfds.features.Video)]
-
-  def read(number: int) -> dict[str, Any]:
-    example = dict(source[number])
-    for name in videos:  # their frames come one by one, or undecoded
-      if isinstance(example.get(name, [b""])[0], np.ndarray):
-        example[name] = np.stack(example[name])
-    return example
-
-  return read, len(source)
+  return _Reader(source, videos), len(source)
 
 
 class _Stored(tfds.decode.SkipDecoding):

@@ -271,7 +271,7 @@ class OwnSet(abc.ABC):
     lines = []
     for file, digest in zip(files, digests, strict=True):
       other = first.setdefault(digest, file)
-      if other.label != file.label:
+      if other.label != file.label and not self.several:
         raise errors.UserError(
           f"{file.where} (class {self._class(file)}) and {other.where} (class"
           f" {self._class(other)}) are one file, byte for byte. Remove it"

@@ -155,10 +155,7 @@ class Builder(
         out["image"] = listed.picture.read()
       except OSError as e:
         where = next((file.where for file in listed.files()), listed.example_id)
-        raise errors.UserError(
-          f"{where}: cannot be read: {e.strerror or e}. It was there when the"
-          " sources were listed; bring it back and run the same command again."
-        ) from e
+        raise source.gone_error(where, e) from e
     return out
 
   def _sources(self, dl_manager: Any) -> Sequence[Source]:
@@ -179,8 +176,10 @@ class Builder(
 def sources_from_files(
   files: Iterable[source.File], rule: str = "", **options: Any
 ) -> list[Source]:
-  """Return the sources of labelled files; other arguments as for
-  `source.Picture`.
+  """Return the sources of labelled files.
+
+  Args:
+    **options: see `source.Picture`.
   """
   return [
     Source(f.name, cast(int, f.label), source.Picture(f, rule, **options))

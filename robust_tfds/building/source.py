@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from robust_tfds import errors
 from robust_tfds.building import geometry
 from robust_tfds.reading import archives
 from robust_tfds.storage import paths
@@ -50,6 +51,14 @@ def _facts(value: Any) -> Iterator[Any]:
       yield from _facts(item)
   elif value is not None:
     yield value
+
+
+def gone_error(where: str, error: OSError) -> errors.UserError:
+  """Return the refusal of a file that changed after the sources were listed."""
+  return errors.UserError(
+    f"{where}: cannot be read: {error.strerror or error}. It was there when the"
+    " sources were listed; bring it back and run the same command again."
+  )
 
 
 @dataclasses.dataclass(frozen=True)

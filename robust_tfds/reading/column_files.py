@@ -326,12 +326,12 @@ def _parquet(path: epath.Path, separator: str) -> tuple[list[str], str, _Read]:
 
   _check_no_separator(path, separator)
   try:
-    file = parquet.ParquetFile(_seekable(path), page_checksum_verification=True)
+    file = parquet.ParquetFile(seekable(path), page_checksum_verification=True)
     limits.check_arrays(
       file.metadata.num_rows * 8 * max(file.metadata.num_columns, 1), str(path)
     )
   except (pa.ArrowException, OSError) as e:
-    raise _parquet_error(path, e) from e
+    raise parquet_error(path, e) from e
 
   def read(names: Sequence[str]) -> list[Any]:
     try:
@@ -339,12 +339,12 @@ def _parquet(path: epath.Path, separator: str) -> tuple[list[str], str, _Read]:
       table.validate(full=True)
       return [table.column(name) for name in names]
     except (pa.ArrowException, OSError) as e:
-      raise _parquet_error(path, e) from e
+      raise parquet_error(path, e) from e
 
   return list(file.schema_arrow.names), "", read
 
 
-def _seekable(path: epath.Path) -> Any:
+def seekable(path: epath.Path) -> Any:
   """Return a local path, or a bucket's file in memory, for random access."""
   import pyarrow as pa
 
@@ -353,7 +353,8 @@ def _seekable(path: epath.Path) -> Any:
   return pa.BufferReader(text_files.file_bytes(path, limit=limits.ARRAY_BYTES))
 
 
-def _parquet_error(path: epath.Path, error: Exception) -> errors.UserError:
+def parquet_error(path: epath.Path, error: Exception) -> errors.UserError:
+  """Return the refusal of a file that is broken."""
   return errors.UserError(
     f"{path}: not a whole Parquet file: {error}. Write or download it again."
   )

@@ -1,7 +1,7 @@
 """Natural sets (`natural_sets`): by TFDS's builders, from folders, ObjectNet from its.
 
 A set's classes are the only possible answers: the outputs of an ImageNet model for
-other classes are left out.
+other classes are left out. COCO-O is read as any COCO file.
 """
 
 import dataclasses
@@ -14,13 +14,26 @@ from robust_tfds.building import base, own_set, source
 from robust_tfds.building.sources import folders, imagenet, known_files
 from robust_tfds.reading import json_file, line_list
 from robust_tfds.storage import paths
-from robust_tfds.user_data import labelled, natural_folders, tfds_set
+from robust_tfds.user_data import (
+  coco,
+  labelled,
+  natural_folders,
+  natural_parquet,
+  tfds_set,
+)
 
 _OBJECTNET = "objectnet-1.0"  # the archive's folder
 _INSTRUCTIONS = f"""\
 The archive {_OBJECTNET}.zip of https://objectnet.dev is encrypted, and not read
 itself. Unpack it in the manual dir, with the password of its download page:
   unzip -P PASSWORD {_OBJECTNET}.zip"""
+# Of a domain of COCO-O: benchmarks/coco_o/README.md of alibaba/easyrobust.
+_COCO_FILE, _COCO_PICTURES = "annotations/instances_val2017.json", "val2017"
+# Layout of a folder -> the class of its sets, and what to put into the manual dir.
+_LAYOUTS: Mapping[str, tuple[Any, Any]] = {
+  natural_sets.FOLDER: (natural_folders.Folders, natural_folders.instructions),
+  natural_sets.PARQUET: (natural_parquet.Parquet, natural_parquet.instructions),
+}
 _BORDER_PX = 1  # red, around every picture of ObjectNet: its README
 # ObjectNet's tables: folder -> its name; name -> names in ImageNet; model's output ->
 # line of a name in `_LINES`.
@@ -168,6 +181,9 @@ def builder_class(text: str, options: own_set.Options) -> type[base.Builder]:
     )
   held = config == natural_sets.REFERENCE
   manual_dir = options.manual_dir or None
+  if row.has_boxes:
+    with known_files.lacking(row.name, manual_dir, _layout(row)):
+      return _boxes(row, config, options)
   with known_files.lacking(row.name, manual_dir, _layout(row)):
     own = _read(row, row.name if held else text, options)
   if held:
@@ -183,16 +199,46 @@ def builder_class(text: str, options: own_set.Options) -> type[base.Builder]:
 
 def _layout(row: natural_sets.Row) -> str:
   """Return how the files of a set lie in the manual dir; empty of TFDS's sets."""
+  if row.has_boxes:
+    return (
+      f"{row.name}: the folder {row.folder} of the manual dir, with"
+      f" <domain>/{_COCO_FILE} and <domain>/{_COCO_PICTURES}: {row.said_by}"
+    )
   if row.folder:
-    return natural_folders.instructions(row)
+    return str(_LAYOUTS[row.layout][1](row))
   return "" if row.source else _INSTRUCTIONS
+
+
+def _boxes(
+  row: natural_sets.Row, config: str, options: own_set.Options
+) -> type[base.Builder]:
+  """Return the builder of a domain's pictures with boxes."""
+  text = f"{row.name}/{config}"
+  folder = _manual(options.manual_dir, text) / row.folder / config
+  if not (folder / _COCO_FILE).exists():
+    raise FileNotFoundError(
+      f"{folder / _COCO_FILE} is not there.\n{_layout(row)}"
+    )
+  made = coco.builder_class(
+    str(folder / _COCO_FILE),
+    dataclasses.replace(
+      options,
+      name=natural_sets.set_name(text),
+      images=str(folder / _COCO_PICTURES),
+    ),
+  )
+  own: Any = made.OWN
+  own.kind, own.where, own.conditions = _kind(text), text, "none"
+  own.notes = [*own.notes, f"terms: {row.terms}"]
+  return made
 
 
 def _read(row: natural_sets.Row, text: str, options: own_set.Options) -> Any:
   """Return a set, by what its row says of its source."""
   if not row.folder:
     return (Natural if row.source else ObjectNet)(text, options)
-  own = natural_folders.Folders(text, _manual(options.manual_dir, text))
+  manual_dir = _manual(options.manual_dir, text)
+  own: Any = _LAYOUTS[row.layout][0](text, manual_dir)
   own.kind = _kind(text)
   return own
 

@@ -4,9 +4,7 @@
   tfds:cifar10:3.0.2        a version of it, as TFDS writes them
   tfds:my_module:Builder    a builder's class, in a module on Python's path
 
-An example's id is the set's own id or file name, if these are unique, else its
-position (`test_00042`). The stored bytes of all pictures are copied once into one
-temporary file, from which all conditions read in any order.
+Ids, and the copy from which pictures are read: `copied_set`.
 """
 
 import dataclasses
@@ -14,48 +12,31 @@ import functools
 import importlib
 import itertools
 import re
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import tensorflow_datasets as tfds
 
-from robust_tfds import errors, strings
-from robust_tfds.building import base, file_formats, own_set, source
-from robust_tfds.reading import archives, picture_folders
-from robust_tfds.user_data import folder, labelled
+from robust_tfds import errors
+from robust_tfds.building import base, file_formats, own_set
+from robust_tfds.reading import picture_folders
+from robust_tfds.user_data import copied_set, folder, labelled
 
-# Features that may name an example. The first one with unique values is used.
-IDS = ("example_id", "id", "file_name", "filename", "image/filename")
 _SPLITS = ("test", "validation")  # the first existing one is the default
 _VERSION = re.compile(r":[\d.*]+$")
 
 
-@dataclasses.dataclass(frozen=True)
-class _Stored(source.File):
-  """A picture in the copy; messages name its set and id."""
-
-  @property
-  def where(self) -> str:
-    """The beginning of a message about the picture."""
-    return f"{self.path}: {self.name}"
-
-
-class TfdsSet(own_set.OwnSet):
+class TfdsSet(copied_set.CopiedSet):
   """The labelled pictures of a builder's split.
 
   Attributes:
     builder: a TFDS builder.
     part: the split, or a slice of it.
-    image: name of the picture's feature.
-    label: name of the feature with its class.
-    unlabelled: whether pictures with the label -1 (no class) are read too.
   """
 
   kind = "tfds"
   of_data_dir = True
-  unlabelled = False
 
   def __init__(
     self, builder: Any, options: own_set.Options, where: str, labels: str = ""
@@ -121,53 +102,10 @@ class TfdsSet(own_set.OwnSet):
     several = [f"{i}\t{known}" for i, known in sorted(self.labels.items())]
     return [f"{self.builder.info.full_name} {self.part}", *several]
 
-  def files(self) -> Sequence[source.File]:
-    """Return the files by id; the first call copies all pictures."""
-    return self._files
-
-  @functools.cached_property
-  def _files(self) -> list[source.File]:
-    self.prepare()
-    # Removed with this object, which the run's builder holds.
-    self._copy = tempfile.NamedTemporaryFile(
-      prefix="robust_tfds_", suffix=".pictures"
-    )  # noqa: SIM115
-    places, labels, named, without = [], [], [], 0
-    targets: list[Any] = []
-    for example in self._examples():
-      data = example.pop(self.image)
-      if self.target:
-        targets.append(example[self.target])
-      label = example.pop(self.label) if self.label else 0
-      known = np.atleast_1d(label).tolist()
-      if not known:
-        without += 1
-        continue
-      places.append((self._copy.tell(), self._copy.write(data)))
-      labels.append(known)
-      named.append(example)
-    self._copy.flush()
-    ids = ids_of(named, self.split)
-    if self.several:
-      self.labels = dict(zip(ids, labels, strict=True))
-    self.targets = dict(zip(ids, targets))
-    self.notes = [
-      *self.notes,
-      *own_set.counted({"pictures without a label left out": without}),
-      f"read from {self.builder.data_path}",
-    ]
-    rows = zip(ids, labels, places, strict=True)
-    files = [self._file(i, known[0], *place) for i, known, place in rows]
-    return sorted(files, key=lambda file: file.name)
-
-  def _file(self, name: str, label: int, offset: int, size: int) -> source.File:
-    if not (self.unlabelled or 0 <= label < len(self.classes)):
-      raise errors.UserError(
-        f"{self.where}: {name} has the label {label}, expected 0 to"
-        f" {len(self.classes) - 1}. Choose a split with labels."
-      )
-    member = archives.Member(self._copy.name, name, size, offset)
-    return _Stored(name, self.where, member, label)
+  @property
+  def place(self) -> object:
+    """The folder of the prepared set."""
+    return self.builder.data_path
 
   def prepare(self) -> None:
     """Let TFDS prepare the set unless it is prepared.
@@ -192,10 +130,14 @@ class TfdsSet(own_set.OwnSet):
       ) from e
     check_split(self.builder, self.part, self.where)
 
-  def _examples(self) -> Iterator[dict[str, Any]]:
-    """Yield the examples: picture as bytes, label, and the features of `IDS`."""
+  def examples(self) -> Iterator[dict[str, Any]]:
+    """Yield pictures as bytes, labels and features that name examples."""
     features = dict(self.builder.info.features.items())
-    names = [n for n in IDS if isinstance(features.get(n), tfds.features.Text)]
+    names = [
+      n
+      for n in copied_set.IDS
+      if isinstance(features.get(n), tfds.features.Text)
+    ]
     others = filter(None, (self.label, self.target))
     needed = tuple(dict.fromkeys((self.image, *others, *names)))
     chosen: Any = file_formats.skipping([self.image])
@@ -262,22 +204,6 @@ def split_names(part: str) -> list[str]:
   ['train', 'test']
   """
   return [each.partition("[")[0].strip() for each in part.split("+")]
-
-
-def ids_of(named: Sequence[Mapping[str, Any]], split: str) -> Sequence[str]:
-  """Return the ids of a split's examples: the first feature of `IDS` without repeats.
-
-  If every feature repeats a value, the ids are positions.
-
-  Args:
-    named: for every example, the features that may name it.
-    split: name of the split, without a slice.
-  """
-  for feature in (f for f in IDS if named and f in named[0]):
-    ids = [strings.text(each[feature]) for each in named]
-    if len(set(ids)) == len(ids):
-      return ids
-  return [f"{split}_{number:05d}" for number in range(len(named))]
 
 
 def builder_class(

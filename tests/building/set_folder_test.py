@@ -12,7 +12,7 @@ import tensorflow_datasets as tfds
 from absl.testing import parameterized
 
 from robust_tfds import datasets, errors, missing
-from robust_tfds.building import set_folder, writer
+from robust_tfds.building import build_session, set_folder, writer
 from robust_tfds.building.sources import cifar
 from tests import in_folder
 from tests.building.sources import small_sets
@@ -162,7 +162,9 @@ class BuildingTest(in_folder.TestCase):
         self._tiny(root, workers)
     file.unlink()
     file.mkdir()
-    with self.assertRaisesRegex(OSError, "val_1.JPEG"):
+    with self.assertRaisesRegex(
+      errors.UserError, "val_1.JPEG: cannot be read: Is a dir.* bring it back"
+    ):
       self._tiny(root, workers)
     self.assertEqual(list(self.root.glob("tiny*/clean/*")), [])
 
@@ -174,6 +176,29 @@ class BuildingTest(in_folder.TestCase):
       manual_dir=root,
       workers=workers,
     )
+
+  @parameterized.parameters(
+    (lambda path: path.unlink(), "No such file.*bring it back"),
+    (lambda path: path.write_bytes(path.read_bytes()[:99]), "99 bytes"),
+  )
+  def test_a_source_that_changes_during_the_build(self, change, words):
+    root = pathlib.Path(self.create_tempdir().full_path)
+    small_sets.tiny_imagenet(root)
+    file = root / "tiny-imagenet-200/val/images/val_1.JPEG"
+    begin = build_session.BuildSession.rows
+
+    def rows(*arguments):
+      change(file)
+      return begin(*arguments)
+
+    with (
+      mock.patch.object(build_session.BuildSession, "rows", rows),
+      self.assertRaisesRegex(
+        errors.UserError, f"^{file}.* cannot be read.*{words}"
+      ),
+    ):
+      self._tiny(root, None)
+    self.assertEqual(list(self.root.glob("tiny*/clean/*")), [])
 
   def test_a_folder_one_too_deep(self):
     root = pathlib.Path(self.create_tempdir().full_path)

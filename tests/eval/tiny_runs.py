@@ -1,7 +1,7 @@
 """Small finished runs, one a task, made once a session for every test that reads one.
 
 `folder` is the run itself, which nobody changes; who continues a run, or spoils it,
-takes a `copy`. A run has its data, its model and its reports in it.
+takes a `copy`. A run has its data and its model in it, and no reports.
 """
 
 import contextlib
@@ -108,6 +108,7 @@ def config(name: str, **data: Any) -> ml_collections.ConfigDict:
   made = _CONFIGS[name]()
   with made.unlocked(), made.ignore_type():
     made.data.update(data)
+    made.reports = False
   return made
 
 
@@ -121,7 +122,7 @@ def _sequences() -> ml_collections.ConfigDict:
   from configs import quickstart
 
   made = quickstart.get_config("digits_p").unlock()
-  made.batch_size, made.baseline, made.reports = 16, "", False
+  made.batch_size, made.baseline = 16, ""
   made.models = tiny_config.get_config().models
   made.data.perturbations = "shot_noise,motion_blur"
   made.data.update(difficulties=(2,), limit=40)
@@ -133,7 +134,7 @@ def _frames() -> ml_collections.ConfigDict:
 
   made = vid_robust.get_config().unlock()
   for entry in made.models.values():
-    entry.train.steps = 60
+    entry.train.steps = 5
   return made.lock()
 
 
@@ -181,7 +182,7 @@ def _video() -> ml_collections.ConfigDict:
   made.batch_size = 8
   made.data.perturbations = "shot_noise,freezing,mpeg2"
   made.data.update(severities=(2,), limit=20, views=2)
-  made.model.train.steps = 20
+  made.model = {"name": "tests.eval.tasks.level_model:build_motions"}
   return made.lock()
 
 

@@ -15,16 +15,20 @@ import signal
 import tempfile
 from collections.abc import Sequence
 
+import jax
 import numpy as np
 import pytest
 from absl.testing import parameterized
+from etils import epath
 from PIL import Image
 
+import models
 from configs import video_p
 from eval import tasks
 from eval.cells.cell import Cell
 from eval.cells.workdir import Workdir
 from eval.run import spec as spec_lib
+from models import weights_file
 from tests.eval.readers import csv_test
 from tests.faults import filesystem, kills
 
@@ -103,6 +107,25 @@ def _build(shared: pathlib.Path, out: pathlib.Path) -> list[str]:
   return ["digits_c", "--config=clean", "--limit=8", f"--data_dir={out}"]
 
 
+def _models(shared: pathlib.Path) -> None:
+  """A network of digits, and a list whose second line is broken."""
+  weights = epath.Path(shared / "weights.npz")
+  weights_file.write(weights, models.get("digits_bn").init(jax.random.key(0)))
+  lines = [f"digits_bn,{weights},a", "digits_bn", f"digits_bn,{weights},b"]
+  (shared / "models.csv").write_text("\n".join(lines))
+
+
+def _suite(shared: pathlib.Path, out: pathlib.Path) -> list[str]:
+  return [
+    f"--models={shared / 'models.csv'}",
+    f"--data_dir={shared / 'data'}",
+    "--sets=digits_c,imagenet_c,digits_c+bn",
+    "--limit=4",
+    "--timm_csv",
+    f"--out={out}",
+  ]
+
+
 def _nothing(shared: pathlib.Path) -> None:
   """For commands that read nothing, or what they make there themselves."""
 
@@ -122,6 +145,13 @@ _PROGRAMS = {
     kills.Program("run", "eval.main", _run, _nothing, _CELLS),
     kills.Program(
       "score", "eval.score", _score, _predictions, (*_CELLS, "reports/*")
+    ),
+    kills.Program(
+      "suite",
+      "eval.suite",
+      _suite,
+      _models,
+      ("suite.csv", "index.html", "timm/*", "*/*/cells/**/*"),
     ),
     kills.Program("compare", "eval.compare", _compare, _videos, ("*",)),
     kills.Program(
@@ -228,6 +258,7 @@ class KillsTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ("run", 6),
+    ("suite", 3),
     ("score", 3),
     ("compare", 2),
     ("corrupt_folder", 3),
@@ -244,10 +275,12 @@ class KillsTest(parameterized.TestCase):
         self._ends_well(reference, folder)
 
   @parameterized.product(
-    number=(signal.SIGINT, signal.SIGTERM), share=(0.2, 0.5, 0.7, 0.9)
+    name=("run", "build", "corrupt_folder"),
+    number=(signal.SIGINT, signal.SIGTERM),
+    share=(0.2, 0.5, 0.7, 0.9),
   )
-  def test_a_run_is_stopped(self, number, share):
-    reference, folder = _reference("run"), self._folder()
+  def test_a_command_is_stopped(self, name, number, share):
+    reference, folder = _reference(name), self._folder()
     seconds = share * reference.seconds
     ended = self._run(reference, folder, seconds=seconds, number=number)
     self.assertIn(ended.code, (0, 128 + number))  # 0: it was faster
@@ -255,7 +288,7 @@ class KillsTest(parameterized.TestCase):
       self.assertNotIn("Traceback", ended.said)
       self.assertRegex(
         ended.said.splitlines()[-1],
-        "^stopped; ([0-9] of 2 conditions of 359 pictures kept.*; )?the same",
+        "^stopped; ([0-9] of .* pictures kept.*; )?the same command goes on$",
       )
     self._ends_well(reference, folder)
 

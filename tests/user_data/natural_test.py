@@ -5,8 +5,10 @@ import pathlib
 from unittest import mock
 
 import numpy as np
+import pyarrow as pa
 import tensorflow_datasets as tfds
 from absl.testing import parameterized
+from pyarrow import parquet as pq
 
 from eval.run.model import output_classes
 from robust_tfds import datasets, errors, natural_sets, user_data
@@ -108,6 +110,60 @@ def of_folders(root: pathlib.Path) -> None:
   tiny_files.put(root, files)
 
 
+def parquet(root: pathlib.Path, labels: list) -> pathlib.Path:
+  """ImageNet-Hard as the hub has it: two parts, lists of labels."""
+  rows = [
+    {
+      "image": {"bytes": tiny_files.encoded(tiny_files.noise(40, 50, i))},
+      "label": known,
+      "origin": "imagenet_a",
+    }
+    for i, known in enumerate(labels)
+  ]
+  folder = root / "imagenet-hard" / "data"
+  folder.mkdir(parents=True, exist_ok=True)
+  half = len(rows) // 2
+  for i, part in enumerate((rows[:half], rows[half:])):
+    file = folder / f"validation-0000{i}-of-00002-5f63.parquet"
+    pq.write_table(pa.Table.from_pylist(part), file)
+  return folder
+
+
+def domains(root: pathlib.Path) -> None:
+  """Two domains of COCO-O, each of two pictures with a box."""
+  content = {
+    "images": [
+      {"id": i, "file_name": f"{i}.jpg", "height": 64, "width": 64}
+      for i in (1, 2)
+    ],
+    "categories": [{"id": 1, "name": "person"}, {"id": 3, "name": "car"}],
+    "annotations": [
+      {
+        "id": i,
+        "image_id": i,
+        "category_id": 2 * i - 1,
+        "bbox": [8, 8, 40, 40],
+        "area": 1600,
+        "iscrowd": 0,
+      }
+      for i in (1, 2)
+    ],
+  }
+  for domain in ("sketch", "tattoo"):
+    tiny_files.put(
+      root / "ood_coco" / domain,
+      {
+        "annotations/instances_val2017.json": json.dumps(content).encode(),
+        **{
+          f"val2017/{i}.jpg": tiny_files.encoded(
+            tiny_files.noise(64, 64, i), "JPEG"
+          )
+          for i in (1, 2)
+        },
+      },
+    )
+
+
 def unsure(images: np.ndarray) -> np.ndarray:
   """A cat is certain, and 100 dogs are likely: in sum dogs, in the mean a cat."""
   logits = np.full((len(images), 1000), -9.0)
@@ -190,6 +246,55 @@ class NaturalTest(parameterized.TestCase):
     for each in words:
       self.assertIn(each, said)
 
+  def test_parquet(self):
+    """Right if among the list; by the positions of the parts in their order."""
+    place = parquet(self.folder, [[3, 500], [41], [7, 500, 9], [700]])
+    result, said = self._run("imagenet_hard")
+    self.assertAlmostEqual(result.summary["clean_error"], 1 / 2)
+    for words in (
+      "4 examples of 1000 classes",
+      "terms: MIT",
+      f"{place.parent}",
+    ):
+      self.assertIn(words, said)
+
+  @parameterized.parameters(
+    (lambda f: f.unlink(), [[3]] * 4, "parts 1 of 2, expected all parts"),
+    (
+      lambda f: f.with_name("validation-00000-of-00005.parquet").touch(),
+      [[3]] * 4,
+      "2 splits or downloads, expected all parts",
+    ),
+    (lambda f: f.write_bytes(b"PAR1"), [[3]] * 4, "not a whole Parquet file"),
+    (lambda f: None, [[3], [1000]] * 2, "row 2 has label .1000., expected"),
+    (lambda f: None, [3] * 4, "row 1 has label 3, expected"),
+  )
+  def test_broken_parquet(self, spoil, labels, words):
+    place = parquet(self.folder, labels)
+    spoil(place / "validation-00000-of-00002-5f63.parquet")
+    with self.assertRaisesRegex(errors.UserError, words):
+      self._run("imagenet_hard")
+
+  def test_coco_o(self):
+    domains(self.folder)
+
+    def boxes(image):
+      del image
+      return {"boxes": [[8, 8, 48, 48]], "scores": [0.9], "classes": [0]}
+
+    for domain in ("sketch", "tattoo"):
+      made_of = self._builder(f"coco_o/{domain}")
+      self.assertEqual(made_of.set_name(), f"coco_o_{domain}")
+      self.assertEqual(made_of.OWN.classes, ("person", "car"))
+    result, said = self._run("coco_o", boxes, size=None)
+    self.assertIn("coco_o_sketch: 2 examples of 2 classes (person, car)", said)
+    self.assertEqual({row.config for row in result.table}, {"", "clean"})
+    self.assertAlmostEqual(result.summary["p"], 1 / 2)
+    with self.assertRaisesRegex(FileNotFoundError, "painting/annotations/inst"):
+      self._run("coco_o/painting", boxes, size=None)
+    with self.assertRaisesRegex(errors.UserError, "Unknown coco_o's config"):
+      self._run("coco_o/reference", boxes, size=None)
+
   def test_superclasses_by_the_mean(self):
     """The authors' loop over classes, on random outputs."""
     of_set = natural_sets.groups("laion_c")
@@ -235,7 +340,7 @@ class NaturalTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, "Did you mean 'topimages'"):
       self._run("imagenet_v2/topimage")
     prepare("imagenet_a", self.data)
-    with self.assertRaisesRegex(errors.UserError, "has its name"):
+    with self.assertRaisesRegex(errors.UserError, "has a name"):
       self._run("imagenet_a", name="mine")
     with self.assertRaisesRegex(errors.UserError, "answered .* 3 or 1000"):
       self._run("imagenet_a", lambda images: np.zeros((len(images), 10)))

@@ -1,7 +1,7 @@
 """Paths of a site's pages and files, named by the keys of boards and entries.
 
 index.html, definitions.html
-boards/<board>.html            and <board>.csv, .corruptions.csv, .cells.csv
+boards/<board>.html            and <board>.csv, <board>.numbers.csv
 models/<entry>.html
 """
 
@@ -37,7 +37,7 @@ def board(of_board: Board) -> str:
 
 
 def csv(of_board: Board, kind: str = "") -> str:
-  """Return the path of a board's CSV of headlines, `corruptions` or `cells`."""
+  """Return the path of a board's CSV of headlines, or of all `numbers`."""
   return f"boards/{of_board.key}{f'.{kind}' if kind else ''}.csv"
 
 

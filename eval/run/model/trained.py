@@ -43,7 +43,7 @@ _KEYS = {
 
 
 class _Record(Record):
-  """What the note says."""
+  """The contents of the note."""
 
   recipe: dict[str, Any]
   files: dict[str, str]
@@ -98,8 +98,8 @@ def check(model: Any, recipe: Any, folder: epath.Path) -> bool:
     ]
     raise errors.UserError(
       f"{folder} holds a model trained in another way: {'; '.join(differ)}. Its"
-      " finished cells are of those weights: use another --workdir, or go on there"
-      " with what trained it."
+      " finished cells belong to those weights: use another --workdir, or continue"
+      " there with the settings that trained it."
     )
   return bool(record)
 
@@ -159,7 +159,7 @@ def _checksums(folder: epath.Path) -> dict[str, str]:
 
 
 def _facts(model: Any, recipe: Any) -> dict[str, Any]:
-  """Return what a trained model's weights depend on."""
+  """Return the settings that a trained model's weights depend on."""
   return {"model": model.name, **dict(recipe)}
 
 

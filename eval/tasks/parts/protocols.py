@@ -25,7 +25,7 @@ _FAMILY = conditions.PICTURES
 
 @dataclasses.dataclass(frozen=True)
 class Protocol:
-  """A named set of cells, and what is done to their pixels.
+  """A named set of cells, and the treatment of their pixels.
 
   Attributes:
     name: its name; empty: ours.

@@ -5,14 +5,14 @@ batches.
   for batch in source.batches(batch_size=64, seed=0, epoch=0):
     batch["image"], batch["label"], batch["key"], batch["id"]
 
-Examples are read one by one and in any order from where they are stored; grain
-reads them ahead. All randomness is drawn from an example's key: `source`.
+Examples are read one by one and in any order from where they are stored,
+ahead: `read_ahead`. All randomness is drawn from an example's key: `source`.
 """
 
 from collections.abc import Callable
 
 from models.training.data import config as config_lib
-from models.training.data import examples, leaks
+from models.training.data import examples, kept_pictures, leaks
 from models.training.data.config import Config as Config
 from models.training.data.source import Additions
 from models.training.data.source import Source as Source
@@ -39,6 +39,8 @@ def open(
   line = say or _silent
   read = examples.find(config, say)
   digest, groups = leaks.check(read, leaks.held(config, line), line)
+  if config.cache:
+    read = kept_pictures.KeptPictures(read, config.cache, digest, line)
   return Source(read, config, additions, digest, groups)
 
 

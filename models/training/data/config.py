@@ -22,6 +22,8 @@ JUDGED = dict.fromkeys(
 # Kinds of a user's own data that lie in a folder of training data.
 FOLDERS = ("folder", "masks")
 
+KEPT_PX = 256  # the shorter side of the pictures in `cache`
+
 _Fraction = Annotated[
   float | int,
   pydantic.Field(
@@ -97,7 +99,11 @@ class Config(settings.Group):
     classes: for `masks:`, the names of the ids 0, 1, ... of its masks.
     ignore: for `masks:`, the id of pixels that do not count.
     workers: number of processes that read; 0 for threads, one for each core
-      that the process may use.
+      that the process may use. None: processes, as many, where the decoded
+      examples are too many to be held in memory and there are more cores than
+      threads make use of.
+    cache: folder that keeps decoded pictures for later epochs, with the shorter
+      side at 256 px, from which all epochs are cut then; empty: none.
   """
 
   source: settings.Name
@@ -115,7 +121,8 @@ class Config(settings.Group):
   masks: settings.Flag = False
   classes: _Classes = ()
   ignore: settings.From0 = mask_labels.IGNORE
-  workers: settings.From0 = 0
+  workers: settings.From0 | None = None
+  cache: _Path = ""
 
   @property
   def options(self) -> user_data.Options:
@@ -155,6 +162,16 @@ class Config(settings.Group):
       if rule:
         with errors.prefixed(f"config.data.{key}"):
           crops.shape(rule)
+          px = crops.resized_px(rule)
+        if self.cache and px > KEPT_PX:
+          raise errors.UserError(
+            f"config.data.cache: pictures are kept with the shorter side at"
+            f" {KEPT_PX} px, config.data.{key}={rule} resizes to {px}. Leave it out."
+          )
+    if not paths.is_local(self.cache):
+      raise errors.UserError(
+        f"config.data.cache: got {self.cache!r}, expected a folder on this machine."
+      )
 
 
 def check_folder(key: str, place: str) -> None:

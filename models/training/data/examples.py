@@ -10,7 +10,7 @@ small sets are decoded once, large ones stream.
 import abc
 import os
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -32,7 +32,7 @@ from robust_tfds.reading import mask_files
 from robust_tfds.reading import pictures as picture_files
 from robust_tfds.reading import videos as video_files
 from robust_tfds.storage import paths
-from robust_tfds.user_data import folder, tfds_set
+from robust_tfds.user_data import copied_set, folder, tfds_set
 
 HELD_BYTES = 128 << 20
 _MOST_FRAMES = 256 << 20  # bytes of a video that is decoded at once
@@ -54,6 +54,8 @@ class Examples(abc.ABC):
       unknown.
     labels: lines that change with labels that the stored bytes do not have.
   """
+
+  _LISTS: ClassVar[Sequence[str]] = ()  # attributes that `decode` does not need
 
   name: str
   classes: Sequence[str]
@@ -104,23 +106,30 @@ class Examples(abc.ABC):
     """
     if number in self._held:
       return self._held[number]
-    row = self._decoded(number)
+    row = self.decode(self.place(number))
     self._left -= max(getattr(v, "nbytes", 0) for v in row.values())
     if self._left >= 0:
       self._held[number] = row
     return row
 
   def __getstate__(self) -> dict[str, Any]:
-    """Return the state for other processes, without decoded pixels."""
-    return {**self.__dict__, "_held": {}, "_left": HELD_BYTES}
+    """Return what `decode` needs in another process."""
+    lists = dict.fromkeys(("ids", "groups", *self._LISTS), ())
+    return {**self.__dict__, **lists, "_held": {}}
 
   @abc.abstractmethod
-  def _decoded(self, number: int) -> dict[str, Any]:
-    """Decode an example, see `read`."""
+  def place(self, number: int) -> Any:
+    """Return where an example lies, for `decode` in any process."""
+
+  @abc.abstractmethod
+  def decode(self, place: Any) -> dict[str, Any]:
+    """Decode the example that lies there, see `read`."""
 
 
 class Listed(Examples):
   """Examples that are listed as sources, as the builders have them."""
+
+  _LISTS = ("_sources", "_owner", "_files")
 
   def __init__(
     self,
@@ -170,8 +179,13 @@ class Listed(Examples):
       return self._files
     return sorted({f.path for each in self._sources for f in each.files()})
 
-  def _decoded(self, number: int) -> dict[str, Any]:
-    each = self._sources[number]
+  def place(self, number: int) -> Any:
+    """Return an example's source."""
+    return self._sources[number]
+
+  def decode(self, place: Any) -> dict[str, Any]:
+    """Decode the example of a source."""
+    each = place
     if self.kind == VIDEOS:
       data = each.file.data()
       with errors.prefixed(each.example_id):
@@ -197,6 +211,8 @@ class Records(Examples):
   pictures and videos are left encoded. Encoded examples of TFRecord files,
   which cannot be read by number (sets of ours in buckets), are held in memory.
   """
+
+  _LISTS = ("_numbers", "_files")
 
   def __init__(
     self,
@@ -231,7 +247,7 @@ class Records(Examples):
       held = [*file_formats.rows(builder, split, stored)]
       self._read, count = held.__getitem__, len(held)
     rows = [self._held_fields(self._read(number)) for number in range(count)]
-    ids = tfds_set.ids_of(rows, split.partition("[")[0])
+    ids = copied_set.ids_of(rows, split.partition("[")[0])
     self._numbers = sorted(range(count), key=ids.__getitem__)
     self.ids = [ids[i] for i in self._numbers]
     self.groups = [rows[i].get("group_id") or ids[i] for i in self._numbers]
@@ -255,9 +271,14 @@ class Records(Examples):
     """Return the files in which the examples are stored."""
     return self._files
 
-  def _decoded(self, number: int) -> dict[str, Any]:
-    row = self._read(self._numbers[number])
-    where = f"{self.words}: {self.ids[number]}"
+  def place(self, number: int) -> tuple[int, str]:
+    """Return an example's number in the files, and its id."""
+    return self._numbers[number], self.ids[number]
+
+  def decode(self, place: tuple[int, str]) -> dict[str, Any]:
+    """Decode the example of a number in the files."""
+    number, name = place
+    row, where = self._read(number), f"{self.words}: {name}"
     if self.kind == VIDEOS:
       with errors.prefixed(where):
         video = _frames(row[self._image])
@@ -281,7 +302,7 @@ class Records(Examples):
 
   def _held_fields(self, row: dict[str, Any]) -> dict[str, Any]:
     """Return what is held of an example: its ids, its group and its size."""
-    names = (*tfds_set.IDS, "group_id")
+    names = (*copied_set.IDS, "group_id")
     out: dict[str, Any] = {n: strings.text(row[n]) for n in names if n in row}
     if self.kind == OBJECTS:
       out["largest"] = (*row["size"], len(row["objects"]["id"]))

@@ -68,23 +68,6 @@ def make(
   return {"video": video, "label": label}
 
 
-def stacked(rows: Sequence[Item]) -> dict[str, np.ndarray]:
-  """Stack examples into a batch.
-
-  Raises:
-    UserError: the pictures have several sizes.
-  """
-  for name in {"image", "video"} & rows[0].keys():
-    shapes = sorted({row[name].shape for row in rows})
-    if len(shapes) > 1:
-      raise errors.UserError(
-        f"{name}s of {len(shapes)} shapes, e.g. {shapes[0]} and {shapes[1]};"
-        " a batch is of one. Say how they are cut: data.crop=random_resized224 to"
-        " train on, data.geometry=short256_crop224 to validate on."
-      )
-  return {name: np.stack([row[name] for row in rows]) for name in rows[0]}
-
-
 def _clip(
   row: Mapping[str, Any], config: Config, rule: str, key: np.ndarray
 ) -> np.ndarray:

@@ -3,8 +3,7 @@
 An example's key is `example_key(seed, source, "train", 1, id)` with the epoch
 folded in, and an epoch's order is that of its keys. So the examples of a step,
 and their pixels, depend on (seed, epoch) and ids alone: not on batches, hosts,
-workers, or where a run was stopped. Reading ahead, threads and processes are
-grain's.
+workers, or where a run was stopped. Reading ahead is `read_ahead`'s.
 """
 
 from __future__ import annotations
@@ -13,12 +12,11 @@ import dataclasses
 import functools
 import hashlib
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from absl import flags
 
-from models.training.data import crops, examples, items
+from models.training.data import crops, examples, items, read_ahead
 from models.training.data.config import Config
 from robust_tfds import conditions, cores, errors
 from robust_tfds.building import geometry
@@ -27,7 +25,7 @@ from robust_tfds.corruptions import canvas, seeding
 TRAIN, VALIDATION = "train", "validation"
 DROP, KEEP = "drop", "keep"
 _LEVEL = 1  # of the key: the example's own, whatever a recipe does
-_AHEAD = 4  # batches that each process reads at once, at least
+_THREADED = 4  # cores that threads make use of: see `read_ahead`
 _WHOLE = 2**64
 _COPIES = 0x434F5059  # marks the keys of an example's second copy, third, ...
 
@@ -92,6 +90,8 @@ class Source:
       functools.partial(_keys, self.name, read.ids)
     )
     self._arrays = functools.lru_cache(2)(self._all_of)
+    self._make = _Maker(read, self.config, additions)
+    self._processes: read_ahead.Processes | None = None
     groups = groups or read.groups
     held = np.array([_share(g) < config.validation for g in groups], bool)
     self._parts = {TRAIN: np.flatnonzero(~held)}
@@ -203,18 +203,24 @@ class Source:
     order, size = order.select(places), batch_size // count
     arrays = self._arrays(split)
     if not arrays:
-      yield from self._read_ahead(self._rows(split, order), size)
+      yield from self._read_ahead(self._epoch(split, order), size)
       return
     rows = np.searchsorted(self._part(split), order.numbers)
     for at in range(0, len(rows), size):
-      part, keys = rows[at : at + size], order.keys[at : at + size]
-      ids = [self._examples.ids[n] for n in order.numbers[at : at + size]]
-      yield {**{k: v[part] for k, v in arrays.items()}, "key": keys, "id": ids}
+      part = {k: v[rows[at : at + size]] for k, v in arrays.items()}
+      yield self._named(part, order, at)
 
-  def _rows(self, split: str, order: _Order) -> _Epoch:
-    additions = None if split == VALIDATION else self._additions
-    rule = self._rule(split)
-    return _Epoch(self._examples, self.config, rule, order, additions)
+  def _named(
+    self, arrays: Mapping[str, np.ndarray], order: _Order, at: int
+  ) -> dict[str, Any]:
+    """Return a batch: its arrays, with the keys and ids from a place on."""
+    rows = slice(at, at + len(next(iter(arrays.values()))))
+    ids = [self._examples.ids[n] for n in order.numbers[rows]]
+    return {**arrays, "key": order.keys[rows], "id": ids}
+
+  def _epoch(self, split: str, order: _Order) -> _Epoch:
+    adds = split == TRAIN and self._additions is not None
+    return _Epoch(self._examples, self._rule(split), order, adds)
 
   def _rule(self, split: str) -> str:
     """Return the rule by which a part's pictures are cut."""
@@ -232,34 +238,44 @@ class Source:
     numbers = self._part(split)
     blank = np.zeros((len(numbers), 2), np.uint32)
     order = _Order(numbers, blank, blank, np.zeros(len(numbers), int))
-    rows = self._rows(split, order)
-    if rows.draws:
+    extras = self._additions.extras if self._additions else ()
+    if crops.is_random(self._rule(split)) or (split == TRAIN and extras):
       return {}
-    first = items.stacked([_arrays_of(rows[0])])
-    size = sum(array.nbytes for array in first.values())
-    if size * len(numbers) > examples.HELD_BYTES:
+    tasks = self._epoch(split, order).select(0, len(numbers), stored=False)
+    layout = read_ahead.Layout.from_item(self._make(tasks[0]))
+    if layout.nbytes(len(tasks)) > examples.HELD_BYTES:
       return {}
-    each = (_arrays_of(rows[place]) for place in range(len(numbers)))
-    return items.stacked([*each])
+    arrays = layout.arrays(len(tasks))
+    for row, task in enumerate(tasks):
+      layout.put(arrays, row, self._make(task))
+    return arrays
 
-  def _read_ahead(self, rows: _Epoch, size: int) -> Iterator[dict[str, Any]]:
-    """Yield batches of rows, read ahead by grain."""
-    import grain
+  def _read_ahead(self, epoch: _Epoch, size: int) -> Iterator[dict[str, Any]]:
+    """Yield the batches of an epoch, read ahead by threads or processes."""
+    (first,) = epoch.select(0, 1, stored=False)
+    layout = read_ahead.Layout.from_item(self._make(first))
+    if workers := self._workers(first.number):
+      if not self._processes:
+        self._processes = read_ahead.Processes(self._make, workers)
+      batches = self._processes.batches(epoch, layout, size)
+    else:
+      threads = cores.usable()
+      batches = read_ahead.by_threads(self._make, epoch, layout, size, threads)
+    for turn, arrays in enumerate(batches):
+      yield self._named(arrays, epoch.order, turn * size)
 
-    config = self.config
-    threads = _AHEAD if config.workers else max(cores.usable(), _AHEAD)
-    batches = grain.MapDataset.source(rows).batch(
-      size, drop_remainder=False, batch_fn=_batch
-    )
-    batches = batches.to_iter_dataset(
-      grain.ReadOptions(num_threads=threads, prefetch_buffer_size=threads)
-    )
-    if config.workers:
-      if not flags.FLAGS.is_parsed():  # grain has some; a command parses them
-        flags.FLAGS.mark_as_parsed()
-      options = grain.MultiprocessingOptions(num_workers=config.workers)
-      batches = batches.mp_prefetch(options)
-    yield from batches
+  def _workers(self, number: int) -> int:
+    """Return how many processes read; 0: threads.
+
+    Args:
+      number: of an example, which says how large they are.
+    """
+    if self.config.workers is not None:
+      return self.config.workers
+    row, count = self._examples.read(number), cores.usable()
+    size = max(getattr(x, "nbytes", 0) for x in row.values())
+    held = size * len(self._examples.ids) <= examples.HELD_BYTES
+    return 0 if held or count <= _THREADED else count
 
   def _part(self, split: str) -> np.ndarray:
     if split not in self._parts:
@@ -311,47 +327,80 @@ class _Order:
     return _Order(*(part[places] for part in parts))
 
 
-class _Epoch:
-  """A host's examples of an epoch, in their order, as grain reads them."""
+class _Task(NamedTuple):
+  """An example that is read, in this process or another.
 
-  def __init__(
-    self,
-    read: examples.Examples,
-    config: Config,
-    rule: str,
-    order: _Order,
-    additions: Additions | None,
-  ):
-    self._examples, self._config, self._rule = read, config, rule
-    self._order, self._additions = order, additions
+  Attributes:
+    number: number of the example.
+    place: where it lies, for another process.
+    name: its id.
+    key: its key in this epoch.
+    own: its key in every epoch.
+    copy: index among its copies.
+    rule: the rule by which it is cut.
+    adds: whether a recipe's additions join it.
+  """
+
+  number: int
+  place: Any
+  name: str
+  key: np.ndarray
+  own: np.ndarray
+  copy: int
+  rule: str
+  adds: bool
+
+
+@dataclasses.dataclass(frozen=True)
+class _Epoch:
+  """A host's examples of an epoch, as they are read ahead."""
+
+  examples: examples.Examples
+  rule: str
+  order: _Order
+  adds: bool
 
   def __len__(self) -> int:
-    return len(self._order.numbers)
+    return len(self.order.numbers)
 
-  @property
-  def draws(self) -> bool:
-    """Whether an example differs between epochs."""
-    extras = self._additions.extras if self._additions else ()
-    return bool(extras) or crops.is_random(self._rule)
+  def select(self, start: int, stop: int, *, stored: bool) -> list[_Task]:
+    """Return a few tasks, see `read_ahead.Tasks`."""
+    read, order = self.examples, self.order
+    places = range(start, min(stop, len(self)))
+    return [
+      _Task(
+        int(order.numbers[i]),
+        read.place(order.numbers[i]) if stored else None,
+        read.ids[order.numbers[i]],
+        order.keys[i],
+        order.own[i],
+        int(order.copies[i]),
+        self.rule,
+        self.adds,
+      )
+      for i in places
+    ]
 
-  def __getitem__(self, place: int) -> dict[str, Any]:
-    order = self._order
-    number, key = order.numbers[place], order.keys[place]
-    read = self._examples
-    name = read.ids[number]
+
+@dataclasses.dataclass(frozen=True)
+class _Maker:
+  """Makes the arrays of an example that enter a batch."""
+
+  examples: examples.Examples
+  config: Config
+  additions: Additions | None
+
+  def __call__(self, task: _Task) -> items.Item:
+    read = self.examples
+    row = read.decode(task.place) if task.place else read.read(task.number)
+    rule, key, name = task.rule, task.key, task.name
     item = items.make(
-      read.read(number),
-      read.kind,
-      self._config,
-      rule=self._rule,
-      key=key,
-      name=name,
+      row, read.kind, self.config, rule=rule, key=key, name=name
     )
-    more: Mapping[str, Any] = {}
-    if self._additions:
-      copy = int(order.copies[place])
-      more = self._additions.extra_arrays(item, key, order.own[place], copy)
-    return {**item, **more, "key": key, "id": name}
+    if not (task.adds and self.additions):
+      return item
+    more = self.additions.extra_arrays(item, key, task.own, task.copy)
+    return {**item, **more}
 
 
 def _places(
@@ -391,16 +440,6 @@ def _share(group: str) -> float:
 
 def _keys(name: str, ids: Sequence[str], seed: int) -> np.ndarray:
   return conditions.raw_keys(seed, name, TRAIN, _LEVEL, ids)
-
-
-def _arrays_of(row: Mapping[str, Any]) -> dict[str, Any]:
-  """Return a row without its epoch's entries."""
-  return {name: x for name, x in row.items() if name not in ("key", "id")}
-
-
-def _batch(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-  ids = [row.pop("id") for row in rows]
-  return {**items.stacked(rows), "id": ids}
 
 
 def _add_canvas(read: examples.Examples, config: Config) -> Config:

@@ -1,7 +1,7 @@
 """Class maps of other programs: numbers, sets of ours, bad folders."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from etils import epath
 from PIL import Image
 
@@ -135,7 +135,3 @@ class ClassMapsTest(in_folder.TestCase, parameterized.TestCase):
     )
     with self.assertRaisesRegex(errors.UserError, message):
       reader.read([epath.Path(self.root / "mine")], known).rows()
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -319,7 +319,3 @@ class GalleryTest(absltest.TestCase):
     np.testing.assert_array_equal(
       class_maps.from_text(class_maps.text(ids)), ids
     )
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -82,6 +82,11 @@ class ConfigTest(parameterized.TestCase):
       "what models are judged on",
     ),
     ({"canvas": (640,)}, "a height and a width"),
+    ({"cache": "gs://kept"}, "expected a folder on this machine"),
+    (
+      {"crop": "random_resized299", "cache": "c"},
+      "resizes to 299. Leave it out",
+    ),
     ({"canvases": (640, 640)}, "Did you mean 'canvas'"),
   )
   def test_refused(self, options, words):
@@ -569,7 +574,7 @@ class SourceTest(parameterized.TestCase):
     source = _open()
     _epoch(source)
     with absltest.mock.patch.object(
-      examples.Records, "_decoded", side_effect=AssertionError
+      examples.Records, "decode", side_effect=AssertionError
     ):
       _epoch(source, remainder="drop")
 
