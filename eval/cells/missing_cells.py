@@ -50,8 +50,7 @@ def part_note(cells: Sequence[Condition], present: Sequence[Condition]) -> str:
 
 
 def describe(cells: Sequence[Condition], chosen: Sequence[Condition]) -> str:
-  """Return some of the cells in the fewest words: `fog 1-5`, `all but frost
-  1-5`.
+  """Return some of the cells in the fewest words: `fog 1-5`, `all but frost 1-5`.
 
   >>> from robust_tfds import conditions
   >>> cells = needed(conditions.PICTURES, ["fog", "frost", "snow"])

@@ -102,8 +102,7 @@ class Row:
 def group_by_cell(
   rows: Iterable[Row], kind: conditions.Kind = "pictures"
 ) -> dict[Condition | None, list[Row]]:
-  """Group rows by cell, at the cell's own level; None is the key of rows over
-  cells.
+  """Group rows by cell, at the cell's own level; None is the key of rows over cells.
 
   The rows over cells include the harder difficulties of a temporal
   perturbation, whose only cell has all of them.

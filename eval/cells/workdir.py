@@ -140,8 +140,7 @@ class Workdir:
     return _settings(config_file.read(self.config_path))
 
   def versions(self) -> dict[str, int]:
-    """Return the versions of the layout (`workdir`) and of the pixels
-    (`pixels`).
+    """Return the versions of the layout (`workdir`) and of the pixels (`pixels`).
 
     Raises:
       UserError: no workdir, or one that cannot be read.
@@ -374,8 +373,7 @@ class Workdir:
   # Everything else.
 
   def truth(self) -> dict[str, Any] | None:
-    """Return the ground truth that the run's cells are scored with, if it has
-    one.
+    """Return the ground truth that the run's cells are scored with, if it has one.
 
     Raises:
       DamagedError: it is not what was written.
@@ -388,7 +386,7 @@ class Workdir:
     try:
       if reading.text_file(mark).strip() != note_lib.file_sha256(path):
         raise errors.UserError(
-          f"{path}: its checksum is not that of what was written ({mark.name})"
+          f"{path}: its checksum is not the recorded one ({mark.name})"
         )
       return reading.json_file(path)
     except errors.UserError as e:

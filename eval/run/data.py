@@ -140,9 +140,9 @@ def source_of(plan: Plan, builder: Any, host: hosts.Host) -> inputs.Source:
   if data.split not in builder.info.splits and data.split in builder.splits():
     raise errors.UserError(
       f"{builder.info.full_name}: {data.split!r} is not in {builder.data_path}, only"
-      f" {', '.join(builder.info.splits)}. Its list was not there when the set was"
+      f" {', '.join(builder.info.splits)}. Its list was missing when the set was"
       " made: add it to the manual dir and name another data_dir, or remove that"
-      " folder to build it anew."
+      " folder to build the set again."
     )
   return _share_of(plan, host, inputs.Source, builder)
 

@@ -298,7 +298,7 @@ def _texts(
     if entry.class_names and not entry.prompts:
       raise errors.UserError(
         f"{entry.key}: class_names are words for prompts. Set prompts, or leave it"
-        " out; what outputs stand for is classes."
+        " out; the classes of outputs are named by classes."
       )
   if not prompted:
     return {}
@@ -391,7 +391,7 @@ def _check_baseline(
   baseline = task.setting.baseline
   if builder.OWN and baseline and not baselines.model_label(baseline):
     raise errors.UserError(
-      f"baseline={baseline!r}: its numbers are of other pictures than"
+      f"baseline={baseline!r}: its numbers belong to other pictures than"
       f" {builder.set_name()}. Leave it empty (plain means), or name a model of the"
       " run: model:LABEL."
     )
@@ -767,8 +767,8 @@ def check_classes(plan: Plan, label: str, spec: Any, builder: Any) -> None:
     raise errors.UserError(
       f"Wrong label space: {label} has {spec.num_classes} classes"
       f" ({spec.label_space}), {plan.dataset} has {classes}. Use a model of"
-      " that label space, or say in a file what its outputs stand for"
-      " (config.model.classes, of evaluate classes=)."
+      " that label space, or name the classes of its outputs in a file"
+      " (config.model.classes, or classes= of evaluate)."
     )
 
 

@@ -156,9 +156,7 @@ class Runner:
       UserError: the run was not finished here, or makes no reports.
     """
     if self._outcome is None:
-      raise errors.UserError(
-        "Reports are of a run that is finished: run it first."
-      )
+      raise errors.UserError("Only a finished run has reports: run it first.")
     self._outcome.report(folder)
 
   def _say(self, text: str) -> None:

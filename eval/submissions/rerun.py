@@ -249,7 +249,7 @@ def _check_models(config: ml_collections.ConfigDict) -> None:
   models = workdir_lib.models_of(config)
   if not any(models.values()):
     raise errors.UserError(
-      "--rerun: these predictions are of another program: config.json names no"
+      "--rerun: these predictions come from another program: config.json names no"
       " model that could be run."
     )
   for model in models.values():

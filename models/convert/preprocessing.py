@@ -216,18 +216,14 @@ def _family_models(
 
 
 def _same_network(model: NetworkModel) -> Iterator[str]:
-  """Yield models with the same arrays: of the same family, with the same
-  options.
-  """
+  """Yield models with the same arrays: of the same family, with the same options."""
   for name, variant in model.family.variants.items():
     if variant.options == model.variant.options:
       yield name
 
 
 def _rows(models: set[str], label: str, num_classes: int) -> list[known.Known]:
-  """Return known checkpoints of a family; with the same number of classes, if
-  any.
-  """
+  """Return known checkpoints of a family; with the same number of classes, if any."""
   rows = [
     row
     for row in known.every()

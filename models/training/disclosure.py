@@ -202,9 +202,9 @@ def _check_no_training(folder: epath.Path) -> None:
   config = reading.json_file(file)
   if isinstance(config, dict) and _RECIPE in config:
     raise errors.UserError(
-      f"{folder}: {_CONFIG} is of a training (recipe {config[_RECIPE]}), but"
+      f"{folder}: {_CONFIG} belongs to a training (recipe {config[_RECIPE]}), but"
       f" {FILE}, which says what the weights were trained on, is missing. Bring it"
-      " back, train anew, or keep the weights in a folder of their own and say"
+      " back, train again, or keep the weights in a folder of their own and say"
       " config.model.trained_on and config.model.corruptions_seen."
     )
 
@@ -212,7 +212,7 @@ def _check_no_training(folder: epath.Path) -> None:
 def _check_weights(file: epath.Path, digest: str) -> None:
   if paths.sha256(file) != digest:
     raise errors.UserError(
-      f"{file}: these are not the weights that {FILE} beside it is of (sha256"
+      f"{file}: these are not the weights that {FILE} beside it describes (sha256"
       f" {digest}). Bring back the ones that training wrote, or keep other weights"
       " in a folder of their own and say config.model.trained_on."
     )

@@ -1,5 +1,4 @@
-"""Families of action-recognition networks, organised like
-`models.classification`.
+"""Families of action-recognition networks, organised like `models.classification`.
 
 >>> import jax
 >>> from robust_tfds import models

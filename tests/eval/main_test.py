@@ -100,7 +100,7 @@ class MainTest(absltest.TestCase):
       config.models["digits_cnn"].checkpoint = str(place)
       with self.assertRaisesRegex(
         errors.UserError,
-        r"config.json is of a training \(recipe corruption_mix\), but disclosure",
+        r"config.json belongs to a training \(recipe corruption_mix\), but disclosure",
       ):
         self._main(config=config, workdir=self.workdir.full_path)
     self.run.assert_not_called()

@@ -200,8 +200,8 @@ def read_file(path: epath.Path, file: File) -> bytes:
   data = reading.file_bytes(path, limit=limits.ARRAY_BYTES)
   if File.from_bytes(data) != file:
     raise errors.UserError(
-      f"{path}: its checksum is not that of what was written: it was changed or"
-      " damaged since."
+      f"{path}: its checksum is not the recorded one: the file was changed or"
+      " damaged."
     )
   return data
 

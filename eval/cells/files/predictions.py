@@ -1,5 +1,4 @@
-"""Predictions on disk: a model's outputs in the cell's folder, ids in a shared
-file.
+"""Predictions on disk: a model's outputs in the cell's folder, ids in a shared file.
 
 A cell's folder holds `predictions.npz` (no pickles, see
 `eval/cells/files/packed.py`) and its note (`eval/cells/files/note.py`). What

@@ -157,8 +157,9 @@ def _title(dataset: str, differs: Mapping[str, Any]) -> str:
 
 
 def _ranked_by(group: Sequence[Scored]) -> str:
-  """Return the first of the task's ranked metrics that some model has
-  completely; of models that adapt, the error at severity 5 is one too.
+  """Return the first of the task's ranked metrics that some model has completely.
+
+  For models that adapt, the error at severity 5 is one of these metrics too.
   """
   further = (adapted.ERROR,) if _protocol(group[0]) else ()
   for name in (*group[0].facts.ranked, *further):
@@ -175,9 +176,7 @@ def _value(entry: Entry, metric: str) -> float | None:
 
 
 def _labels(group: Sequence[Scored]) -> list[str]:
-  """Return the labels on a board, with the run's name if two runs share a
-  label.
-  """
+  """Return the labels on a board, with the run's name if two runs share a label."""
   entries = [one.entry for one in group]
   count = collections.Counter(entry.model for entry in entries)
   return [
@@ -231,9 +230,7 @@ def _ranked(
 
 
 def _is_fit(entry: Entry, metric: str) -> bool:
-  """Return whether an entry can be ranked: a whole run, or a comparable printed
-  row.
-  """
+  """Return whether an entry can be ranked: a whole run, or a comparable printed row."""
   if entry.printed:
     return not entry.remark and _value(entry, metric) is not None
   return entry.state == board_lib.WHOLE
@@ -245,8 +242,7 @@ def _ranges(
   draws: Mapping[str, Mapping[Key, Replicates]],
   metric: Metric,
 ) -> Sequence[tuple[int, int] | None]:
-  """Return the rank ranges of all entries; none if some run's numbers have no
-  draws.
+  """Return the rank ranges of all entries; none if some run's numbers have no draws.
 
   A printed number is a constant.
   """

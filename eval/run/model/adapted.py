@@ -18,7 +18,7 @@ from eval.run.execution import progress
 from eval.run.plan import Plan
 from models import adaptation
 from models.adaptation import network
-from models.model import Model
+from models.model import Model, NetworkModel
 from robust_tfds import datasets, errors, strings
 
 _SHARE, _FROM0 = (0, 1), (0, math.inf)
@@ -77,6 +77,23 @@ def predictor(
       episodic=adapt.setting == "episodic",
       least=2 if method.by_batch and _has_batch_norms(model, variables) else 1,
     )
+
+
+def check(plan: Plan, label: str) -> None:
+  """Refuse what a method cannot adapt, before weights and pictures are read.
+
+  Raises:
+    UserError: begins with the label.
+  """
+  model, adapt = plan.model(label), plan.adapts[label]
+  _check_traced(label, model)
+  method = method_of(adapt, model)
+  if method.needs_clean:
+    _clean_place(label, adapt)
+  elif isinstance(model, NetworkModel):
+    variables = jax.eval_shape(model.init, jax.random.key(0))
+    with errors.prefixed(label):
+      jax.eval_shape(method.init, variables)
 
 
 def method_of(adapt: adapt_lib.Adapt, model: Model) -> Any:
@@ -144,12 +161,7 @@ def _check(
       f"{label}: got {jax.process_count()} hosts, expected one: a batch is one"
       " computation. Start the command on a single host."
     )
-  if model.on_host:
-    raise errors.UserError(
-      f"{label} runs on the host ({model.route or 'a plain function'}), where its"
-      " norms cannot be reached. Adapt a network of models.names(), an nnx module,"
-      " or a torch module by the traced route."
-    )
+  _check_traced(label, model)
   if kind.name != probabilities.LOGITS:
     raise errors.UserError(
       f"{label} answers with {kind.name}, and adaptation needs logits. Leave out the"
@@ -159,6 +171,15 @@ def _check(
     raise errors.UserError(
       f"{label}: the pictures of {clean.builder.info.full_name} vary in size, and"
       " a batch that adapts has one. Set --config.data.geometry, e.g. model."
+    )
+
+
+def _check_traced(label: str, model: Model) -> None:
+  if model.on_host:
+    raise errors.UserError(
+      f"{label} runs on the host ({model.route or 'a plain function'}), where its"
+      " norms cannot be reached. Adapt a network of models.names(), an nnx module,"
+      " or a torch module by the traced route."
     )
 
 
@@ -199,16 +220,9 @@ def _clean_pictures(
   workdir: Workdir,
 ) -> np.ndarray:
   """Return the named clean pictures, as the model takes them: uint8 `[N, ...]`."""
-  if not adapt.clean:
-    raise errors.UserError(
-      f"{label}: {adapt.method} needs clean pictures, and none are named. Set"
-      " adapt.clean to DATASET:SPLIT, e.g. a training set, or to"
-      f" {adapt_lib.TEST!r} for the clean twins of the test pictures, which every"
-      " row then says."
-    )
-  source = clean
-  if adapt.clean != adapt_lib.TEST:
-    source = _opened(plan, adapt.clean, clean, workdir)
+  place, source = _clean_place(label, adapt), clean
+  if place != adapt_lib.TEST:
+    source = _opened(plan, place, clean, workdir)
   count = min(adapt.clean_examples, source.total)
   stream = streams.Stream("reset", seed=adapt.seed)
   rows = source.ordered(stream).rows(0, count)
@@ -219,6 +233,18 @@ def _clean_pictures(
       f" test set's {clean.shape}. Name a set of the same pictures."
     )
   return pictures
+
+
+def _clean_place(label: str, adapt: adapt_lib.Adapt) -> str:
+  """Return where clean pictures are; refuse an adaptation that names none."""
+  if not adapt.clean:
+    raise errors.UserError(
+      f"{label}: {adapt.method} needs clean pictures, and none are named. Set"
+      " adapt.clean to DATASET:SPLIT, e.g. a training set, or to"
+      f" {adapt_lib.TEST!r} for the clean twins of the test pictures, which every"
+      " row then says."
+    )
+  return adapt.clean
 
 
 def _opened(

@@ -1,4 +1,4 @@
-"""The models of a run, each made once: what they are, and their checkpoints."""
+"""The definitions of a run's models, each made once, and their checkpoints."""
 
 import dataclasses
 import functools
@@ -334,6 +334,6 @@ def _check_sides(
   sides = list(_sides(entry))
   if sides and (kind != "detection" or len(sides) == 1):
     raise errors.UserError(
-      f"Model {label}: {sides[0]} is of detectors, which take"
+      f"Model {label}: {sides[0]} is for detectors, which take"
       " short_px and long_px together."
     )

@@ -1,4 +1,4 @@
-"""What a model that answers otherwise when it is asked again depends on.
+"""The cause of differing answers when a model is called twice.
 
 Chance alone gives answers to the same pictures that are draws of one distribution,
 whatever was shown before or beside them. So two groups of `CALLS` answers are held

@@ -96,8 +96,8 @@ def check(model: Any, recipe: Any, folder: epath.Path) -> bool:
     ]
     raise errors.UserError(
       f"{folder} holds a model trained in another way: {'; '.join(differ)}. Its"
-      " finished cells are of those weights: use another --workdir, or go on there"
-      " with what trained it."
+      " finished cells belong to those weights: use another --workdir, or continue"
+      " there with the settings that trained it."
     )
   return bool(record)
 

@@ -9,8 +9,7 @@ _LOSSLESS = ("raw", "png")
 
 
 def note(dataset: str, codec: str, geometry: str = "") -> str:
-  """Return the note about a run's pixels for its rows; '' if they are as
-  published.
+  """Return the note about a run's pixels for its rows; '' if they are as published.
 
   Args:
     dataset: its name; predictions of other programs may be on other data sets.

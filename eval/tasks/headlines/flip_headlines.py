@@ -23,8 +23,7 @@ _UNDEFINED = "undefined: the baseline's value is 0"
 def headlines(
   cells: Cells, reference: Cells, *, published: bool = False
 ) -> list[Headline]:
-  """Return FR, T5D, their means, and the plain ones (Hendrycks & Dietterich
-  4.2).
+  """Return FR, T5D, their means, and the plain ones (Hendrycks & Dietterich 4.2).
 
   Args:
     cells: one model's cells; metrics are arrays `[D, ..., K]`, D difficulties
@@ -78,9 +77,7 @@ def _difficulty_headlines(
 
 
 class _Difficulty:
-  """The cells of a difficulty: noise has one cell per difficulty, others one
-  row.
-  """
+  """The cells of a difficulty: noise has one cell per difficulty, others one row."""
 
   def __init__(self, level: int):
     self._level = level

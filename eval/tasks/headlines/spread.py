@@ -98,8 +98,7 @@ def number(
 def bounded_difference(
   difference: Number, first: table.Row, second: table.Row
 ) -> Number:
-  """Return the difference of two rates of different groups, bounded by its
-  terms.
+  """Return the difference of two rates of different groups, bounded by its terms.
 
   Its interval reaches at least as far as that of either term, which is valid
   where draws are not (a rate of 1), and at most as far as both together. If

@@ -161,8 +161,7 @@ def _check_count(
 def _known_ids(
   builder: type[base.Builder], facts: DataFacts, ids: Sequence[str]
 ) -> set[str]:
-  """Return the ids of all examples; none if unknown, or if they are named
-  otherwise.
+  """Return the ids of all examples; none if unknown, or if they are named otherwise.
 
   Other programs may use any names for the examples of a published set.
   """
@@ -176,9 +175,7 @@ def _known_ids(
 def _are_numbers(
   builder: type[base.Builder], facts: DataFacts, ids: Sequence[str]
 ) -> bool:
-  """Return whether these are another program's boxes, whose pictures have
-  numbers.
-  """
+  """Return whether these are another program's boxes, whose pictures have numbers."""
   results = builder.KIND == "objects" and facts.source not in _OURS
   return results and all(i.isdigit() for i in ids)
 
@@ -200,7 +197,7 @@ def _check_subset(
   if subset in _SUBSETS:
     if _SUBSETS[subset] not in map(subset_lib.sha256, (ids, stems)):
       raise errors.UserError(
-        f"{source}: these {len(ids):,} examples are not those of the subset"
+        f"{source}: these {len(ids):,} examples are not the subset"
         f" {subset}, whose ids are a fixed list. Choose examples of your own by"
         " a file."
       )
@@ -220,8 +217,7 @@ def _check_subset(
 
 
 def subset_lines(subset: str, ids: Sequence[str]) -> list[str]:
-  """Return the lines of the file that a subset is named after; none if they
-  differ.
+  """Return the lines of the file that a subset is named after; none if they differ.
 
   Args:
     subset: a file's stem and 8 digits.
@@ -281,9 +277,7 @@ def check_groups(source: str, dataset: str, columns: Columns) -> None:
 
 @functools.cache
 def _frames(dataset: str) -> Mapping[str, Any]:
-  """Return the frames by id, with unreviewed ones; none if they are not
-  embedded.
-  """
+  """Return the frames by id, with unreviewed ones; none if they are not embedded."""
   from robust_tfds.building import frames
 
   builder = datasets.class_or_unknown(dataset)

@@ -127,9 +127,7 @@ def _read_report(checkpoint: epath.Path, report: epath.Path) -> Declared:
 
 
 def model_of_report(checkpoint: epath.Path) -> str:
-  """Return the model that `robust-tfds convert` wrote a file for; '' if
-  unknown.
-  """
+  """Return the model that `robust-tfds convert` wrote a file for; '' if unknown."""
   report = _json(checkpoint.with_name(checkpoint.name + REPORT))
   return str(report.get("model") or "")
 

@@ -99,9 +99,7 @@ def _expected(model: NetworkModel, kind: Any) -> dict[str, Any]:
 
 
 def _same_network(model: NetworkModel) -> Iterator[str]:
-  """Yield models of the family that differ at most in the side of their
-  pictures.
-  """
+  """Yield models of the family that differ at most in the side of their pictures."""
   own = _without_side(model.variant.options)
   for name, variant in model.family.variants.items():
     if _without_side(variant.options) == own:

@@ -1,5 +1,4 @@
-"""Validation: a network's numbers on the held-out examples, which choose the
-best one.
+"""Validation: a network's numbers on the held-out examples, which choose the best one.
 
 Classifiers have an error and a cross-entropy, each the mean over the examples;
 segmenters the same over the pixels that count.

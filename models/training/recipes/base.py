@@ -31,8 +31,7 @@ _CROP, _FLIP, _OWN = 0, 1, 2  # streams of an example's key
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Recipe:
-  """A recipe: cross-entropy, with the crop and the flip that most recipes begin
-  with.
+  """A recipe: cross-entropy, with the crop and the flip that most recipes begin with.
 
   Class attributes:
     KINDS: kinds of networks that it trains, as `models.spec.Kind`.
@@ -93,8 +92,7 @@ class Recipe:
   def extra_arrays(
     self, item: Mapping[str, Any], key: np.ndarray, own: np.ndarray, copy: int
   ) -> Mapping[str, Any]:
-    """Return what the host adds to an example: a picture to mix it with, a
-    style.
+    """Return what the host adds to an example: a picture to mix it with, a style.
 
     Args:
       item: the example, as it enters a batch.
@@ -262,8 +260,7 @@ def map_rows(function: Callable[[Any], Any], rows: Any) -> Any:
 
 
 def stream(keys: jax.Array, number: int) -> jax.Array:
-  """Derive the keys uint32 `[B, 2]` of a recipe's own draws from the examples'
-  keys.
+  """Derive the keys uint32 `[B, 2]` of a recipe's own draws from the examples' keys.
 
   Args:
     number: number of the draw, from 0.

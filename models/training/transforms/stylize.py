@@ -1,5 +1,4 @@
-"""Stylized pictures, as the training of Michaelis et al. 2019, section 2.2,
-uses them.
+"""Stylized pictures, as the training of Michaelis et al. 2019, section 2.2, uses them.
 
 Each picture gets one style, drawn from the user's, with alpha 1; the stylizer's
 weights are the user's too (`adain.load_stylizer`). Without weights it is

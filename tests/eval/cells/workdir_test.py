@@ -500,7 +500,7 @@ class ConfigFileTest(parameterized.TestCase):
     ({"data": {}}, "data.name: missing"),
     ({"task": None}, "task: got None"),
     ({"models": 3}, "models"),
-    ({"seed": 1}, "checksum: it is not that of the other"),
+    ({"seed": 1}, "checksum: it does not fit the other"),
     ({"checksum": None}, "checksum: got None"),
     ({"model": {"label": "x"}}, "model.name: missing"),
     ({"data": {"name": "d", "severities": ["1"]}}, "data.severities"),

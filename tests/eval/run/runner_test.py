@@ -323,7 +323,7 @@ class RunnerTest(parameterized.TestCase):
 
   def test_more_examples_than_there_are(self):
     workdir = self._copy("too_many", config=False)
-    with self.assertRaisesRegex(ValueError, "1000000 examples asked for"):
+    with self.assertRaisesRegex(ValueError, "limit: got 1000000"):
       _run(workdir, limit=1000000)
 
   def test_nan_logits_name_the_example_and_keep_finished_cells(self):

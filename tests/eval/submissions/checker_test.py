@@ -166,7 +166,7 @@ _UNHASHED = (
   (_table_row, "table.csv: its sha256 is not that in submission.json"),
   (
     lambda t: t.json("submission.json", lambda m: m.update(cells=5)),
-    "submission.json: checksum: it is not that of the other",
+    "submission.json: checksum: it does not fit the other",
   ),
 )
 _CONTENTS = (
@@ -395,7 +395,7 @@ class CheckerTest(parameterized.TestCase):
     (
       {"subset": "robustbench5k"},
       "robustbench5k",
-      "are not those of the subset robustbench5k",
+      "are not the subset robustbench5k",
     ),
     (
       {"subset": "mine"},

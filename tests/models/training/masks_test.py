@@ -168,7 +168,11 @@ class OwnMasksTest(in_folder.TestCase, parameterized.TestCase):
       "config.data.source=masks:.*0 names of classes, expected 2",
     ),
     ("source", "masks:/data/x/val", "val is what models are judged on"),
-    ("source", "folder:/data/x", "classes=.*: folder: has none, masks: has"),
+    (
+      "source",
+      "folder:/data/x",
+      "classes=.*: only .*masks: has this option, folder: has",
+    ),
     ("ignore", -1, "config.data.ignore: got -1, expected a whole number"),
   )
   def test_refused(self, key, value, message):
