@@ -192,7 +192,7 @@ class KeptPictures(examples.Examples):
       index.parent.mkdir(parents=True, exist_ok=True)
       self._levels.unlink(missing_ok=True)
       free = shutil.disk_usage(index.parent).free
-      need = f"{size / 1e9:,.1f} GB"
+      need = f"{size / 1e9:,.1f} GB" if size > 1e8 else f"{size / 1e6:,.1f} MB"
       if size > free:
         raise errors.UserError(
           f"config.data.cache: {len(rows):,} pictures with the shorter side at"
