@@ -185,7 +185,6 @@ MACHINES = (
   Machine("TPU v5e, 64 chips", 8, 112, 64, 197e12, 0.819e12, 100e9),
 )
 _USED = 0.1  # of the peak, by a model
-_BLOCK_BYTES = 512 << 20
 
 
 @dataclasses.dataclass(frozen=True)

@@ -57,6 +57,7 @@ def get_config(dataset: str = "signs_c") -> ml_collections.ConfigDict:
       "clean": f"{kind}:train",
       "run": {
         "baseline": "",
+        "photographs": False,
         "models": {f"{kind}_bn": network},
         "data": {"corruptions": "common", "severities": (5,)},
       },

@@ -8,7 +8,6 @@
   ... --reference=printed                             # which line is drawn
   ... --clean=FOLDER --stylized=FOLDER                # pictures of michaelis_f4
   ... --features=FOLDER --classes=Archery,Bowling     # files of robust-tfds features
-  ... --scratch=RUN_A --pretrained=RUN_B              # for schiappa_f6
 
 A RUN is a workdir, a submission, or the shards of a run, as for `robust-tfds board`.
 Figures are PNG and SVG, tables are Markdown. Each has a CSV with its numbers and
@@ -60,20 +59,10 @@ def define_flags() -> None:
     [],
     "Classes that schiappa_f18 and f20 show; default: the first ten.",
   )
-  for name, words in (
-    ("scratch", "began with random weights"),
-    ("pretrained", "were trained on other data first"),
-  ):
-    flags.DEFINE_list(
-      name,
-      [],
-      f"Names of RUNs, or labels of models, whose networks {words}, for schiappa_f6;"
-      " default: as their facts (trained_on) say.",
-    )
 
 
 def main(argv: Sequence[str]) -> None:
-  """Draw what the arguments name."""
+  """Draw the figures that the arguments name."""
   from eval.report import figures
   from eval.report.figures import base, drawing
 
@@ -92,8 +81,6 @@ def main(argv: Sequence[str]) -> None:
     stylized=_folder("stylized"),
     features=_folder("features"),
     classes=settings.classes,
-    scratch=settings.scratch,
-    pretrained=settings.pretrained,
   )
   request = drawing.add_runs(named, names[1:])
   place = paths.parse(settings.out, "--out")

@@ -80,7 +80,7 @@ def define_flags() -> None:
 
 
 def main(argv: Sequence[str]) -> None:
-  """Do what the flags say, and print the result."""
+  """Make a board, or export or check a submission; print the result."""
   settings, runs = flags.FLAGS, list(argv[1:])
   _check(settings, runs)
   if settings.check:
@@ -114,7 +114,7 @@ def main(argv: Sequence[str]) -> None:
 
 
 def _parse_by_label(flag_values: Sequence[str], flag: str) -> dict[str, str]:
-  """Return what a flag says of models: label -> words.
+  """Parse a flag about models: label -> words.
 
   Raises:
     UserError: not LABEL=WORDS, or a label twice.
@@ -144,18 +144,18 @@ def _check(settings: flags.FlagValues, runs: Sequence[str]) -> None:
       f" {', '.join([*(f'--{m}' for m in modes), *runs]) or 'none of them'}."
     )
   if settings.rerun and not settings.check:
-    raise errors.UserError("--rerun is of --check=DIR: name the submission.")
+    raise errors.UserError("--rerun needs --check=DIR: name the submission.")
   if settings.rerun_seed is not None and not settings.rerun:
-    raise errors.UserError("--rerun_seed is of --rerun=K: say how many cells.")
+    raise errors.UserError("--rerun_seed needs --rerun=K: say how many cells.")
   if settings.own_data and not settings.rerun:
-    raise errors.UserError("--own_data is of --rerun=K: say how many cells.")
+    raise errors.UserError("--own_data needs --rerun=K: say how many cells.")
   if settings.export and not settings.out:
     raise errors.UserError("--export=RUN needs --out=DIR, the submission.")
   for name in ("trained_on", "corruptions_seen"):
     if settings[name].value and not settings.export:
-      raise errors.UserError(f"--{name} is of --export=RUN: name the run.")
+      raise errors.UserError(f"--{name} needs --export=RUN: name the run.")
   if settings.site and modes:
-    raise errors.UserError(f"--site is of RUNs, not of --{modes[0]}.")
+    raise errors.UserError(f"--site needs RUNs, not --{modes[0]}.")
 
 
 def _boards(settings: flags.FlagValues, runs: Sequence[str]) -> None:

@@ -7,10 +7,9 @@
   robust-tfds run --config=/my/config.py --workdir=/runs/mine
   robust-tfds run --list
 
-The same command continues a stopped run; with `--repair` it also makes damaged cells
-of the workdir again. `--plan` prints which data are missing (then its exit code is
-1), the work, the memory and the disk. `--plan=measure` also compiles and times the
-work here. Both write nothing.
+The same command continues a stopped run. `--plan` prints which data are missing (then
+its exit code is 1), the work, the memory and the disk. `--plan=measure` also compiles
+and times the work here. Both write nothing.
 """
 
 from __future__ import annotations
@@ -63,11 +62,6 @@ def define_flags() -> None:
     )
   )
   flags.DEFINE_bool("open", False, "Open report.html in a browser at the end.")
-  flags.DEFINE_bool(
-    "repair",
-    False,
-    "Move damaged cells of the workdir aside and make them again.",
-  )
   flags.DEFINE_bool(
     "break_lock",
     False,
@@ -135,7 +129,6 @@ def main(argv: Sequence[str]) -> None:
   rows = runner.Runner(
     plan,
     workdir,
-    repair=settings.repair,
     break_lock=settings.break_lock,
     shard=shard,
   ).run()
@@ -200,7 +193,7 @@ class _PlanParser(flags.ArgumentParser):
 def _print_plan(
   plan: Plan, place: Workdir | None, shard: Shard, measure: bool
 ) -> None:
-  """Print the plan, what is missing first; exit with 1 if something is."""
+  """Print the plan, missing data first; exit with 1 if data are missing."""
   from eval.run import data as data_lib
   from eval.run import estimate
 

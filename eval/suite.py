@@ -81,7 +81,7 @@ def define_flags() -> None:
 
 
 def main(argv: Sequence[str]) -> None:
-  """Run the suite, or say what it would do."""
+  """Run the suite, or print its plan."""
   command.no_arguments(argv)
   from eval.run import suite as suite_lib
 

@@ -76,7 +76,7 @@ class Card:
 
 
 def _segmented(spec: SegmenterSpec) -> str:
-  """Return what a segmenter is shown, in words."""
+  """Return a text about the pictures that a segmenter is shown."""
   size = "pictures as they are"
   if spec.height_px:
     size = f"squashed to {spec.height_px} x {spec.width_px} px"

@@ -23,6 +23,7 @@ from ml_collections import config_flags
 from robust_tfds import command, errors, layout
 
 _FLAG = "config"
+_SHOWN = 5  # arguments of a config that the listing names
 _TRAIN = "train_"  # begins the names of configs to train by
 # (config, names of the groups that lead to some keys) -> those keys: their defaults.
 Defaults = Callable[
@@ -112,9 +113,9 @@ def settings(name: str) -> tuple[str, ...]:
 
 def _argument_form(name: str) -> str:
   """Return what may stand after a config's name: `[:MODEL=resnet50]`."""
-  words = dict.fromkeys(s.partition(",")[0] for s in settings(name))
+  words = list(dict.fromkeys(s.partition(",")[0] for s in settings(name)))
   if words:
-    return f"[:{'|'.join(words)}]"
+    return f"[:{'|'.join(words[:_SHOWN])}{'|...' * (len(words) > _SHOWN)}]"
   get_config = layout.module(f"configs.{name}").get_config
   for parameter in inspect.signature(get_config).parameters.values():
     default = f"={parameter.default}" * bool(parameter.default)

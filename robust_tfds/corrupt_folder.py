@@ -266,8 +266,8 @@ def _hold_settings(
   held = reading.json_file(record)
   if held != settings:
     raise errors.UserError(
-      f"{record.parent}: holds results of {held}, this run is of {settings}."
-      " Name another folder, or give the settings that it was begun with."
+      f"{record.parent}: it holds results of {held}, and this run has {settings}."
+      " Name another folder, or use the settings of its results."
     )
 
 

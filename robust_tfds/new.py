@@ -92,7 +92,7 @@ def write(kind: str, name: str, folder: pathlib.Path) -> list[pathlib.Path]:
   for path in paths:
     if path.exists():
       raise errors.UserError(
-        f"{path} is there already. Take another name, or remove the file."
+        f"{path} already exists. Take another name, or remove the file."
       )
   for path, text in zip(paths, made.values(), strict=True):
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -83,6 +83,6 @@ def check(
   """
   if fields[_FIELD] != checksum(fields, spaces=spaces):
     raise errors.UserError(
-      f"{path}: checksum: it is not that of the other fields, one of which was"
-      " changed since it was written."
+      f"{path}: checksum: it does not fit the other fields, one of which was"
+      " changed after it was written."
     )

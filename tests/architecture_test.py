@@ -169,6 +169,7 @@ _ALLOWED = {
     _CELLS,
     "eval.charts",
     "eval.compare.boards.board",
+    "eval.compare.boards.tables",
     "eval.metrics",
     "eval.papers",
     "eval.tables",

@@ -76,7 +76,6 @@ def is_new(source: Source) -> bool:
   return table().get(plugin) != sha256
 
 
-@functools.cache
 def digest(source: Source) -> str:
   """Return the sha256 of a plugin's code, without comments and docstrings."""
   if isinstance(source, str):
@@ -85,6 +84,7 @@ def digest(source: Source) -> str:
   return _sha256("".join(code(file.read_text("utf-8")) for file in files))
 
 
+@functools.cache
 def code(text: str) -> str:
   """Return Python code without comments, docstrings and empty lines."""
   lines = text.splitlines(keepends=True)

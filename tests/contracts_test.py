@@ -62,7 +62,3 @@ class CasesTest(absltest.TestCase):
   def test_quick_cases_are_never_slow(self):
     marks = {"old": [], "changed": ["contract"], "new": ["contract"]}
     self.assertEqual(self._marks(quick=["old", "new"]), marks)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -3,7 +3,7 @@
 import threading
 from unittest import mock
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import cores
 
@@ -61,7 +61,3 @@ class CoresTest(parameterized.TestCase):
     self.assertEqual([next(rows) for _ in range(3)], [0, 1, 2])
     with self.assertRaisesRegex(ValueError, "of 3"):
       next(rows)
-
-
-if __name__ == "__main__":
-  absltest.main()

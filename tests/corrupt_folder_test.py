@@ -276,7 +276,8 @@ class CorruptFolderTest(parameterized.TestCase):
     self._run(names=["brightness"])
     for other in ({"seed": 1}, {"ignore_orientation": True}):
       with self.assertRaisesRegex(
-        errors.UserError, r"out: holds results of \{.*'seed': 0.*this run is of"
+        errors.UserError,
+        r"out: it holds results of \{.*'seed': 0.*this run has",
       ):
         self._run(names=["fog"], **other)
     record = self.target / ".corrupt_folder.json"

@@ -91,7 +91,3 @@ class DataloadersPageTest(absltest.TestCase):
 
   def _check(self, pictures):
     np.testing.assert_array_equal(list(pictures), self._foggy)
-
-
-if __name__ == "__main__":
-  absltest.main()

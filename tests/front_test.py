@@ -63,7 +63,3 @@ class FrontTest(absltest.TestCase):
     out = io.BytesIO()
     whole.savefig(out, format="png", dpi=20)
     self.assertGreater(out.tell(), 1000)
-
-
-if __name__ == "__main__":
-  absltest.main()

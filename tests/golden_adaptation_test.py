@@ -26,6 +26,9 @@ from tests import shared_data
 
 FOLDER = shared_data.folder_of_goldens("adaptation")
 _EXACT = 1e-9  # float64
+# The fast suite compiles otherwise. The last bit decides where a ReLU's input is
+# 0 but for float32's rounding, e.g. 3e-6 in batch 0 of tent_adam_continual.
+_AS_USERS = {"xla_backend_optimization_level": 3}
 _NAMES = {
   "norm": "bn",
   "bn_bayes": "bn_alpha",
@@ -65,6 +68,7 @@ class _Block(nnx.Module):
       dtype=dtype,
       param_dtype=dtype,
       precision="highest",
+      kernel_init=nnx.initializers.zeros,
       rngs=nnx.Rngs(0),
     )
     self.conv.kernel = nnx.Param(jnp.asarray(kernel, dtype))
@@ -232,7 +236,7 @@ def _worst(case, dtype):
     ends = np.cumsum(inputs["fisher_batch_sizes"])[:-1]
     clean = np.split(inputs["fisher_x"], ends)
   state = method.init(variables, clean)
-  step = jax.jit(method.step)
+  step = jax.jit(method.step, compiler_options=_AS_USERS)
   differences, last, start = [], None, 0
   affine = 0.0
   for batch, size in enumerate(stream["batch_sizes"]):
@@ -278,17 +282,19 @@ def _cases():
 
 
 def _quick(cases):
-  """Return the first case of each method; all of a folder that is named."""
+  """Return a case of two methods; all of a folder that is named."""
   if os.environ.get("ROBUST_TFDS_GOLDEN_ADAPTATION"):
     return cases
-  return list({case["method"]: case for case in reversed(cases)}.values())
+  return [
+    c for c in cases if c["name"] in ("bn_alpha_0.1", "tent_adam_continual")
+  ]
 
 
 class GoldenAdaptationTest(parameterized.TestCase):
   """The cases of the folder, in float64 and in float32."""
 
   @parameterized.parameters("float64", "float32")
-  def test_every_method(self, dtype):
+  def test_quick(self, dtype):
     self._check(_quick(_cases()), dtype)
 
   @parameterized.parameters("float64", "float32")
@@ -313,6 +319,7 @@ class GoldenAdaptationTest(parameterized.TestCase):
           least = case["float32_max_abs_logit"]
           for got, bound in zip(differences, bounds, strict=True):
             self.assertLess(got, 3 * max(bound, least))
+          self.assertLessEqual(affine, 3 * case["float32_max_abs_affine"])
 
 
 if __name__ == "__main__":

@@ -363,7 +363,3 @@ class HeadlinesTest(parameterized.TestCase):
     self.assertIn("part_mean_corruption_error", result.summary)
     self.assertNotIn("mce", result.missing)
     self.assertIn("mean_corruption_error", result.missing)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -150,7 +150,3 @@ class RefusalsTest(absltest.TestCase):
       segmentation.degradation({"fog": [0.1, 0.2]}, 0.5, {"fog": [0.1]}, 0.5)
     with self.assertRaisesRegex(errors.UserError, "Divide percent by 100"):
       segmentation.degradation({"fog": [50]}, 0.5, {"fog": [0.1]}, 0.5)
-
-
-if __name__ == "__main__":
-  absltest.main()

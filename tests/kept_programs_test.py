@@ -76,7 +76,3 @@ class KeepTest(absltest.TestCase):
     file = self.folder / "file"
     file.touch()
     self.assertEqual(self._run(ROBUST_TFDS_CACHE=str(file)), "")
-
-
-if __name__ == "__main__":
-  absltest.main()

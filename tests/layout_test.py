@@ -2,7 +2,6 @@
 
 import hashlib
 import pathlib
-import re
 import subprocess
 import tomllib
 
@@ -156,9 +155,10 @@ class VersionTest(absltest.TestCase):
     self.assertRegex(text, r'attr = "robust_tfds\.version\.VERSION"')
 
   def test_the_changelog_and_the_citation_know_it(self):
-    number = re.escape(version.VERSION)
-    for file in ("CHANGELOG.md", "CITATION.cff"):
-      self.assertRegex((_ROOT / file).read_text("utf-8"), rf"\b{number}\b")
+    lines = {"CHANGELOG.md": "## {} ", "CITATION.cff": "version: {}\n"}
+    for file, line in lines.items():
+      text = (_ROOT / file).read_text("utf-8")
+      self.assertIn(f"\n{line.format(version.VERSION)}", text)
 
 
 class RecordsTest(absltest.TestCase):

@@ -103,7 +103,7 @@ class WriteTest(parameterized.TestCase):
       ("reader", "Mine", clone, "Got the name 'Mine', expected small letters"),
       ("reader", "../mine", clone, "expected small letters"),
       ("corruption", "mine_2", clone, "without a number at the end"),
-      ("reader", "mine", clone, r"readers/mine.py is there already"),
+      ("reader", "mine", clone, r"readers/mine.py already exists"),
       ("model", "mine", other, "lies in a clone of the repository"),
     ):
       with self.assertRaisesRegex(errors.UserError, words):

@@ -45,7 +45,3 @@ class LinesTest(absltest.TestCase):
     )
     done = in_process.python("-c", program)
     self.assertEqual(done.stdout, "No module named 'tensorflow'\n", done.stderr)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -267,7 +267,3 @@ class ExampleTest(absltest.TestCase):
     moved = {p for p in after if not np.array_equal(before[p], after[p])}
     self.assertEmpty(moved & set(frozen))
     self.assertTrue(any("conv" in name for path in moved for name in path))
-
-
-if __name__ == "__main__":
-  absltest.main()

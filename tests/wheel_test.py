@@ -232,11 +232,3 @@ def _wheel(folder: pathlib.Path) -> pathlib.Path:
   ]
   assert contents[0] == contents[1], sorted(contents[0].keys() ^ contents[1])
   return wheel
-
-
-class VersionTest(absltest.TestCase):
-  def test_the_citation_is_of_this_version(self):
-    text = (_ROOT / "CITATION.cff").read_text("utf-8")
-    self.assertIn(f"\nversion: {version.VERSION}\n", text)
-    text = (_ROOT / "CHANGELOG.md").read_text("utf-8")
-    self.assertIn(f"\n## {version.VERSION} ", text)

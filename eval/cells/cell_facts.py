@@ -1,5 +1,4 @@
-"""The facts that a cell's numbers depend on, in words: facts of its data and
-model.
+"""The facts that a cell's numbers depend on, in words: facts of its data and model.
 
 Both are stored in the cell's note (`eval/cells/files/note.py`), with its
 examples. Comparisons of two cells use them to say what differs; their hashes
@@ -158,8 +157,7 @@ class ModelFacts(_Facts):
 
 
 def flatten_spec(words: Mapping[str, Any]) -> dict[str, Any]:
-  """Return a model's facts in words, with those of its spec as separate
-  entries.
+  """Return a model's facts in words, with those of its spec as separate entries.
 
   >>> flatten_spec({"dtype": "float32", "preprocessing": {"input_px": 32}})
   {'dtype': 'float32', 'preprocessing.input_px': 32}
@@ -250,8 +248,7 @@ there: read with X 1 (a); read with X 2 (b).']
 
 
 def trained_on(names: Iterable[str], levels: Sequence[int] | None) -> str:
-  """Return the conditions that a model was trained on, with severities if
-  known.
+  """Return the conditions that a model was trained on, with severities if known.
 
   >>> trained_on(["fog", "snow"], [1, 2, 3]), trained_on(["fog"], None)
   ('fog, snow at severity 1, 2, 3', 'fog')

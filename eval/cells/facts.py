@@ -69,7 +69,7 @@ class TaskFacts:
     return {m.normalises for m in every if m.normalises}
 
   def metric(self, name: str) -> Metric:
-    """Return the metric of a name: as the task shows it, else as it is defined.
+    """Return the metric of a name: as the task shows it, else its definition.
 
     >>> TaskFacts("detection", "corruption", ()).metric("bbox/AP50").heading
     'AP50'

@@ -24,7 +24,7 @@ def needed(family: Family, names: Iterable[str]) -> list[Condition]:
 
 
 def note(cells: Sequence[Condition], present: Collection[Condition]) -> str:
-  """Return which cells are missing, in words; '' if none is.
+  """Return a text that names the missing cells; '' if none is missing.
 
   >>> from robust_tfds import conditions
   >>> cells = needed(conditions.PICTURES, ["fog", "frost"])
@@ -38,7 +38,7 @@ def note(cells: Sequence[Condition], present: Collection[Condition]) -> str:
 
 
 def part_note(cells: Sequence[Condition], present: Sequence[Condition]) -> str:
-  """Return which cells a mean is over, in words.
+  """Return a text that names the cells of a mean.
 
   >>> from robust_tfds import conditions
   >>> cells = needed(conditions.PICTURES, ["fog", "frost"])
@@ -50,8 +50,7 @@ def part_note(cells: Sequence[Condition], present: Sequence[Condition]) -> str:
 
 
 def describe(cells: Sequence[Condition], chosen: Sequence[Condition]) -> str:
-  """Return some of the cells in the fewest words: `fog 1-5`, `all but frost
-  1-5`.
+  """Return some of the cells in the fewest words: `fog 1-5`, `all but frost 1-5`.
 
   >>> from robust_tfds import conditions
   >>> cells = needed(conditions.PICTURES, ["fog", "frost", "snow"])

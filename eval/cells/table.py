@@ -102,8 +102,7 @@ class Row:
 def group_by_cell(
   rows: Iterable[Row], kind: conditions.Kind = "pictures"
 ) -> dict[Condition | None, list[Row]]:
-  """Group rows by cell, at the cell's own level; None is the key of rows over
-  cells.
+  """Group rows by cell, at the cell's own level; None is the key of rows over cells.
 
   The rows over cells include the harder difficulties of a temporal
   perturbation, whose only cell has all of them.
@@ -151,7 +150,7 @@ def _text(value: object) -> str:
 
 
 def _fault(row: Row) -> str:
-  """Return what is wrong with a row, in words; '' if nothing is."""
+  """Return a text that says what is wrong with a row; '' if nothing is."""
   for column in COLUMNS:
     wrong = _kind_fault(column, getattr(row, column))
     if wrong:

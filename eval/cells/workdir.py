@@ -10,21 +10,20 @@ table.csv  timing.json  contents.json  reports/
 parts/                                         of cells that are being made
 streams/                                       states of models that adapt
 running.json                                   the run that is writing
-damaged/                                       what --repair moved aside
 
 Other files in it are left alone. `eval/cells/names.py` makes labels into folder
 names. It may be in a bucket, where a folder is only a prefix of names.
 
 Checks: `check_cells` and `cells` compare notes with each other and with the
 sizes of files, without reading them; `columns` reads a cell's files once and
-compares checksums; `damaged` does so for all cells. So a run that first reads
-its finished cells knows of any damage before it computes.
+compares checksums. So a run that first reads its finished cells knows of any damage
+before it computes.
 """
 
 import dataclasses
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import ml_collections
@@ -43,7 +42,6 @@ from robust_tfds.storage import disk, paths
 _FOLDERS = (
   "cells",
   "data",
-  "damaged",
   "examples",
   "models",
   "parts",
@@ -142,8 +140,7 @@ class Workdir:
     return _settings(config_file.read(self.config_path))
 
   def versions(self) -> dict[str, int]:
-    """Return the versions of the layout (`workdir`) and of the pixels
-    (`pixels`).
+    """Return the versions of the layout (`workdir`) and of the pixels (`pixels`).
 
     Raises:
       UserError: no workdir, or one that cannot be read.
@@ -313,54 +310,30 @@ class Workdir:
       key=lambda c: (labels.index(c.model), *sort_key(c.condition), c.seed),
     )
 
-  def damaged(self) -> dict[epath.Path, str]:
-    """Return the damaged parts, path -> what is wrong; this reads all files.
-
-    A damaged file of examples includes the cells that need it.
-    """
-    return self._damaged(note_lib.read_file)
-
   def check_cells(self) -> None:
     """Check notes, and only the sizes of files; `columns` reads them.
 
     Raises:
       DamagedError: the message names the first damaged part, and their number.
     """
-    damaged = self._damaged(note_lib.check_size)
+    notes, damaged = {}, {}
+    for folder in self._folders():
+      try:
+        note = self._note(folder)
+        predictions.check(folder, note)
+        notes[folder] = note
+      except damage.DamagedError as e:
+        damaged[folder] = e.reason
+      except errors.UserError as e:
+        damaged[folder] = str(e)
+    missing_examples = damage.find_missing_examples(self.examples, notes)
+    deviating_examples = damage.find_deviating_examples(notes)
+    damaged = {**dict(missing_examples), **damaged, **dict(deviating_examples)}
     if damaged:
       path, reason = next(iter(damaged.items()))
       if len(damaged) > 1:
         reason = f"{reason.rstrip('.')} ({len(damaged):,} are damaged)"
       raise damage.DamagedError(reason, path)
-
-  def _damaged(
-    self, check: Callable[[epath.Path, note_lib.File], object]
-  ) -> dict[epath.Path, str]:
-    """Return the damaged parts.
-
-    Args:
-      check: refuses a file that does not match the note.
-    """
-    notes, out = {}, {}
-    for folder in self._folders():
-      try:
-        note = self._note(folder)
-        predictions.check(folder, note, check)
-        notes[folder] = note
-      except damage.DamagedError as e:
-        out[folder] = e.reason
-      except errors.UserError as e:
-        out[folder] = str(e)
-    missing_examples = damage.find_missing_examples(self.examples, notes, check)
-    return {
-      **dict(missing_examples),
-      **out,
-      **dict(damage.find_deviating_examples(notes)),
-    }
-
-  def move_aside(self, path: epath.Path) -> epath.Path:
-    """Move a damaged part into `damaged/` and return its new place."""
-    return damage.move_aside(self.path, path)
 
   def has_cells(self) -> bool:
     """Return whether there is any cell."""
@@ -400,8 +373,7 @@ class Workdir:
   # Everything else.
 
   def truth(self) -> dict[str, Any] | None:
-    """Return the ground truth that the run's cells are scored with, if it has
-    one.
+    """Return the ground truth that the run's cells are scored with, if it has one.
 
     Raises:
       DamagedError: it is not what was written.
@@ -414,11 +386,11 @@ class Workdir:
     try:
       if reading.text_file(mark).strip() != note_lib.file_sha256(path):
         raise errors.UserError(
-          f"{path}: its checksum is not that of what was written ({mark.name})"
+          f"{path}: its checksum is not the recorded one ({mark.name})"
         )
       return reading.json_file(path)
     except errors.UserError as e:
-      raise damage.DamagedError(str(e), path) from e
+      raise damage.DamagedError(str(e), mark) from e
 
   def write_truth(self, truth: Mapping[str, Any]) -> None:
     """Store the ground truth beside the cells."""

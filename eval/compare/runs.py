@@ -150,7 +150,7 @@ def _folders(
 
 
 def _workdirs(run: str) -> list[epath.Path]:
-  """Return the folders that a RUN stands for."""
+  """Return the folders of a RUN."""
   place = paths_lib.parse(run, "RUN")
   if not place.is_dir():
     raise errors.UserError(

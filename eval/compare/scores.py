@@ -120,9 +120,7 @@ def _score_dataset(
 
 
 def _check_groups(sides: Sequence[Side]) -> None:
-  """Refuse different groups of the same examples: a run's models are drawn
-  together.
-  """
+  """Refuse different groups of the same examples: a run's models are drawn together."""
   first: dict[str, tuple[str, Any]] = {}
   for side in sides:
     data = side.data()

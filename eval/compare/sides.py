@@ -56,9 +56,7 @@ class Side:
     return cls(run, dataset, model, task, cells, names)
 
   def columns(self, condition: Condition) -> base.Columns:
-    """Return the predictions of a cell, with the groups' names of the first
-    side.
-    """
+    """Return the predictions of a cell, with the groups' names of the first side."""
     return self.names.rename(
       self.dataset, self.run.columns(self.cells[condition])
     )

@@ -60,8 +60,7 @@ def gamma_r(
 def robustness(
   accuracy: Mapping[Cell, float], clean_accuracy: float
 ) -> dict[str, Any]:
-  """Compute gamma_a and gamma_r of every cell, perturbation and group, and
-  their means.
+  """Compute gamma_a and gamma_r of every cell, perturbation and group, and their means.
 
   Args:
     accuracy: (perturbation, severity) -> accuracy, a fraction in [0, 1].
@@ -114,8 +113,7 @@ def shift_accuracies(
   category: Sequence[str],
   groups: np.typing.ArrayLike | None = None,
 ) -> dict[str, dict[str, dict[str, float]]]:
-  """Compute the accuracy of every shift and every category of shifts of
-  UCF101-DS.
+  """Compute the accuracy of every shift and every category of shifts of UCF101-DS.
 
   Args:
     correct: bool `[clips]`.

@@ -150,8 +150,7 @@ def rms_calibration_error(
 def reliability(
   score: np.typing.ArrayLike, correct: np.typing.ArrayLike, bins: int = BINS
 ) -> Bins:
-  """Compute the reliability diagram, with Clopper-Pearson intervals of the
-  accuracies.
+  """Compute the reliability diagram, with Clopper-Pearson intervals of the accuracies.
 
   Args:
     score: `[N]`, the top scores, in [0, 1].
@@ -182,8 +181,7 @@ def reliability(
 
 
 def pooled(several: Sequence[Bins]) -> Bins:
-  """Pool several diagrams into one, counting each example as often as it
-  occurs.
+  """Pool several diagrams into one, counting each example as often as it occurs.
 
   The result has no intervals: the same picture in several conditions is not
   several trials.

@@ -56,8 +56,7 @@ def relative_ce(
   baseline: np.typing.ArrayLike,
   baseline_clean: np.typing.ArrayLike,
 ) -> np.ndarray:
-  """Compute the relative CE of a corruption: Hendrycks & Dietterich 2019,
-  section 4.1.
+  """Compute the relative CE of a corruption: Hendrycks & Dietterich 2019, section 4.1.
 
   Args:
     errors: top-1 errors `[severities, ...]`, fractions.

@@ -1,5 +1,4 @@
-"""The scores of one model's sets of frames, for every metric of the task
-`frames`.
+"""The scores of one model's sets of frames, for every metric of the task `frames`.
 
 Each number is (metric, ((value, lo, hi), n)); `eval/tasks/frames.py` lists the
 metrics. This file reads only columns of predictions.
@@ -28,8 +27,7 @@ _THRESHOLDS = np.arange(21) / 20  # thresholds of l-infinity distances
 
 
 def right(predicted: Columns) -> np.ndarray:
-  """Return whether the first of a cell's predictions is one of the frame's
-  labels.
+  """Return whether the first of a cell's predictions is one of the frame's labels.
 
   An id beyond all labels of a cell is wrong, not unknown: the number of classes
   is up to the model.

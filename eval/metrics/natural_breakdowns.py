@@ -1,5 +1,4 @@
-"""Breakdowns of natural perturbations: by class, offset, frame type, rate,
-review.
+"""Breakdowns of natural perturbations: by class, offset, frame type, rate, review.
 
 Definitions: docs/evidence/specs/video.md section 4, "Secondary analyses"; figures and
 appendices of Shankar et al. 2019. `correct` is bool or 0/1 `[F]` (`[models, F]`

@@ -11,8 +11,7 @@ _ROWS = 512  # rows whose distances are in memory at once
 def knn(
   features: np.typing.ArrayLike, labels: np.typing.ArrayLike, k: int = 10
 ) -> float:
-  """Compute the share of the k nearest other examples that have an example's
-  class.
+  """Compute the share of the k nearest other examples that have an example's class.
 
   Distances are Euclidean; the first of equally near examples count. For
   features that do not depend on the class it is about the sum of the classes'

@@ -1,5 +1,4 @@
-"""Draws of whole groups, and jackknife blocks of them, the same for all
-conditions.
+"""Draws of whole groups, and jackknife blocks of them, the same for all conditions.
 
 The same picture is in all 95 cells of ImageNet-C, and a video gives many clips:
 examples that belong together form a group, are drawn together, and are drawn in
@@ -206,8 +205,7 @@ class Draws:
   def means(
     self, values: np.typing.ArrayLike, groups: np.typing.ArrayLike
   ) -> Replicates:
-    """Compute the mean of a condition's values, in every draw and without every
-    block.
+    """Compute the mean of a condition's values, in every draw and without every block.
 
     Args:
       values: `[N]` or `[N, K]`, bool or finite numbers.
@@ -323,8 +321,8 @@ class Draws:
     absent = self.ids[at] != ids
     if absent.any():
       raise errors.UserError(
-        f"Group {str(ids[absent][0])!r} is none of the {len(self.ids)} groups that"
-        " the draws are of; draw from the groups of all conditions: Draws.from_groups."
+        f"Group {str(ids[absent][0])!r} is none of the {len(self.ids)} drawn groups."
+        " Draw from the groups of all conditions: Draws.from_groups."
       )
     return at
 

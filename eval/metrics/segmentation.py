@@ -39,7 +39,7 @@ class Summary(NamedTuple):
 
 
 class Degradation(NamedTuple):
-  """How much a model loses under corruption, fractions.
+  """The losses of a model under corruption, as fractions.
 
   Attributes:
     cd: corruption degradation by corruption: the sum over severities of

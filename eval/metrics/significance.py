@@ -94,8 +94,7 @@ def exchange_p(
 
 
 def interval_p(difference: Replicates) -> Any:
-  """Compute the two-sided p of a difference: 1 less the level whose interval
-  ends at 0.
+  """Compute the two-sided p of a difference: 1 less the level whose interval ends at 0.
 
   So p <= 0.05 if `Replicates.interval` excludes 0: it is the larger p of (value
   - bias)

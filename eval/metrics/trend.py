@@ -144,8 +144,7 @@ def fit(
 def above_lines(
   x: np.ndarray, y: np.ndarray, of_x: np.ndarray, of_y: np.ndarray
 ) -> np.ndarray:
-  """Return how far a model lies above lines on logit axes, one line for each
-  draw.
+  """Return how far a model lies above lines on logit axes, one line for each draw.
 
   Args:
     x: `[K]`, the model's accuracy without the shift in K draws.

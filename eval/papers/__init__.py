@@ -145,8 +145,7 @@ def other_data(
 
 
 def source(name: str) -> str:
-  """Return a paper in words; for a data set with the tables that list its
-  networks.
+  """Return a paper in words; for a data set with the tables that list its networks.
 
   The result is empty if nothing is printed for it.
   """
@@ -189,9 +188,7 @@ def printed_networks(
 
 
 def _model_of(network_rows: list[PrintedRow]) -> str:
-  """Return our name for a network: that of its table, or in its paper's
-  `networks`.
-  """
+  """Return our name for a network: that of its table, or in its paper's `networks`."""
   for row in network_rows:
     paper_networks = printed_rows.facts(row.paper).get("networks", {})
     if row.network in paper_networks and row.training in ("", "standard"):

@@ -79,7 +79,7 @@ def _row(line: dict[str, str]) -> AdaptedRow:
 def fitting(
   dataset: str, model: str, facts: Mapping[str, object], examples: int | None
 ) -> list[AdaptedRow]:
-  """Return the errors that a run may be held against.
+  """Return the printed errors that a run may be compared with.
 
   Args:
     dataset: of the run.

@@ -106,8 +106,7 @@ def kinds() -> dict[str, tuple[str, str]]:
 
 
 def sentences(rows: Iterable[PrintedRow], as_printed: bool = False) -> str:
-  """Return the doubts about rows and which numbers are shown, in words; '' if
-  none.
+  """Return the doubts about rows and which numbers are shown, in words; '' if none.
 
   Args:
     as_printed: whether printed numbers are shown even if others are used.

@@ -1,5 +1,4 @@
-"""The detection paper's raw results: P of every condition, apart from printed
-rows.
+"""The detection paper's raw results: P of every condition, apart from printed rows.
 
 They are facts from the authors' raw data (bethgelab/robust-detection-benchmark,
 MIT licence), rounded to six decimals; figures draw them, and the printed rows
@@ -59,9 +58,7 @@ def _tables(name: str) -> dict[tuple[str, str, str], dict[Condition, float]]:
 
 
 def summary(performance: Cells) -> dict[str, float]:
-  """Return `p`, `mpc` and `rpc` of a file's conditions, over the 15 common
-  ones.
-  """
+  """Return `p`, `mpc` and `rpc` of a file's conditions, over the 15 common ones."""
   common = conditions.PICTURES.names("common")
   mean = statistics.fmean(v for c, v in performance.items() if c.name in common)
   return {

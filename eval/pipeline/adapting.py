@@ -52,6 +52,7 @@ class AdaptingPredictor:
     shared: whether all conditions are one stream, with one state.
     devices: how many compute a batch.
     clean: number of clean pictures that the method was shown.
+    least: pictures that a batch needs.
   """
 
   def __init__(
@@ -64,6 +65,7 @@ class AdaptingPredictor:
     seed: int = 0,
     shared: bool = False,
     episodic: bool = False,
+    least: int = 1,
   ):
     """Compute the first state.
 
@@ -75,8 +77,10 @@ class AdaptingPredictor:
       seed: of what the method draws.
       shared: see the class.
       episodic: whether each batch begins anew.
+      least: see the class.
     """
     self.method, self.shared, self._episodic = method, shared, episodic
+    self.least = least
     self.devices, self.clean = where.size, 0 if clean is None else len(clean)
     state = method.init(variables, clean)
     fixed = {k: v for k, v in state.items() if k in _FIXED}

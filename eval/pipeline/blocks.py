@@ -76,9 +76,7 @@ class PictureReader:
   """A reader of pictures, grouped by canvas if they vary in size."""
 
   def __init__(self, source: inputs.Source, few: bool = False):
-    """Create the reader; `few`: batches may have few canvases if they are
-    large.
-    """
+    """Create the reader; `few`: batches may have few canvases if they are large."""
     self._source, self._few = source, few
     # The batches of all hosts lie on one canvas, see `inputs.enlarge_canvas`.
     self._by_canvas = None in source.shape and source.host.count == 1
@@ -106,9 +104,7 @@ class PictureReader:
       return canvas.shape(height, width)
 
   def most(self, group: Hashable) -> int:
-    """Return the batch size, or fewer large canvases, but at least one per
-    device.
-    """
+    """Return the batch size, or fewer large canvases, but at least one per device."""
     size, devices = self._source.batch_size, jax.device_count()
     if not self._few or not isinstance(group, tuple):
       return size

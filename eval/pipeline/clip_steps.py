@@ -106,8 +106,7 @@ def crop(where: Mesh) -> programs.Program:
 def assemble(
   where: Mesh, views: int, frames: int, side: int
 ) -> programs.Program:
-  """Return f(order int32 `[B, views * frames]`, parts uint8 `[B, n, S, S *
-  3]`).
+  """Return f(order int32 `[B, views * frames]`, parts uint8 `[B, n, S, S * 3]`).
 
   Returns:
     A function to uint8 `[B, views, frames, S, S, 3]`; the order indexes the

@@ -1,5 +1,4 @@
-"""Clips of videos for models: decoded once, then perturbed and cropped on
-devices.
+"""Clips of videos for models: decoded once, then perturbed and cropped on devices.
 
 `Reader` decodes every video once per run and keeps the frames that any
 condition shows to any model. MPEG perturbations need all frames: these go
@@ -87,8 +86,7 @@ class Row:
 
 @dataclasses.dataclass(frozen=True)
 class Batch(inputs.Batch):
-  """A batch whose `image` holds the shown frames on canvases: uint8 `[B, F, H,
-  W, 3]`.
+  """A batch whose `image` holds the shown frames on canvases: uint8 `[B, F, H, W, 3]`.
 
   Attributes:
     videos: the valid rows, without their frames.
@@ -172,9 +170,7 @@ class Reader:
     return self._source.batch_size
 
   def batch(self, rows: Sequence[Row]) -> Batch:
-    """Return at most `batch_size` videos, padded, on a canvas that holds them
-    all.
-    """
+    """Return at most `batch_size` videos, padded, on a canvas that holds them all."""
     size = self._source.batch_size
     image, sizes = _canvases([r.frames for r in rows], size)
     return Batch(
@@ -555,9 +551,7 @@ def _frame_by_frame(condition: Condition) -> bool:
 
 
 def _room(count: int) -> int:
-  """Return one of few frame counts that others are padded to: 8, 12, 16, 24,
-  32, ...
-  """
+  """Return one of few frame counts that others are padded to: 8, 12, 16, 24, 32, ..."""
   power = max(1 << (max(count, 1) - 1).bit_length(), 8)
   return power * 3 // 4 if power > 8 and count <= power * 3 // 4 else power
 

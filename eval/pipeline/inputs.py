@@ -97,8 +97,8 @@ class Source:
     self.total = sum(self._counts.values())
     if limit > self.total:
       raise errors.UserError(
-        f"{limit} examples asked for, but {builder.info.full_name} has"
-        f" {self.total} in {split!r}. Lower config.data.limit (0: all)."
+        f"config.data.limit: got {limit}, but {builder.info.full_name} has"
+        f" {self.total} examples in {split!r}. Lower it (0: all)."
       )
     self.total = limit or self.total
     self.builder, self.split, self.host = builder, split, host
@@ -330,9 +330,7 @@ class Source:
     )
 
   def _only(self, dataset: Any, chosen: np.ndarray, later: str) -> Any:
-    """Return the chosen examples of a tf.data set, with one more feature
-    decoded.
-    """
+    """Return the chosen examples of a tf.data set, with one more feature decoded."""
     import tensorflow as tf
     import tensorflow_datasets as tfds
 

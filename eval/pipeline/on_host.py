@@ -27,9 +27,7 @@ _Answer = tuple[packing.Outputs, dict[str, np.ndarray]]
 def predictor(
   model: Any, variables: Any, where: Mesh
 ) -> predict.Predictor | HostPredictor:
-  """Return what runs a model: on the devices, or on the host if it requires
-  that.
-  """
+  """Return what runs a model: on the devices, or on the host if it requires that."""
   if model.on_host:
     return HostPredictor(model, variables, where)
   return predict.Predictor(model, variables, where)
@@ -121,9 +119,7 @@ class HostPredictor:
   def _detections(
     self, images: np.ndarray, sizes: np.ndarray, count: int | None
   ) -> Mapping[str, np.ndarray]:
-    """Return the outputs of a detector for a batch, from its first `count`
-    rows.
-    """
+    """Return the outputs of a detector for a batch, from its first `count` rows."""
     rows = len(images)
     shown = max(rows if count is None else count, 1)  # none: shapes of answers
     answer = self._model.apply(self._variables, images[:shown], sizes[:shown])
@@ -144,9 +140,7 @@ class HostPredictor:
   def _shapes_here(
     self, images: jax.ShapeDtypeStruct, labels: jax.ShapeDtypeStruct
   ) -> list[jax.ShapeDtypeStruct]:
-    """Return the shapes of this host's labels and logits, for a batch of all
-    hosts.
-    """
+    """Return the shapes of this host's labels and logits, for a batch of all hosts."""
     rows = images.shape[0] // jax.process_count()
     inner = images.shape[1 : -self._item]
     logits = (rows, *inner, self._model.spec.num_classes)

@@ -58,8 +58,7 @@ class Predictor:
     sizes: jax.Array | None = None,
     count: int | None = None,
   ) -> packing.Outputs:
-    """Return reduced outputs of a sharded uint8 batch, without waiting for
-    them.
+    """Return reduced outputs of a sharded uint8 batch, without waiting for them.
 
     Args:
       images: uint8 `[B, H, W, 3]`, `[B, T, H, W, 3]` for sequences, or `[B,
@@ -114,9 +113,7 @@ class Predictor:
 def reduce_logits(
   reduce: Reduce, logits: jax.Array, labels: jax.Array
 ) -> Mapping[str, jax.Array]:
-  """Return the reduction of logits `[B, (T,) classes]`, and `finite` bool
-  `[B]`.
-  """
+  """Return the reduction of logits `[B, (T,) classes]`, and `finite` bool `[B]`."""
   inner = tuple(range(1, logits.ndim))
   finite = jnp.isfinite(logits).all(axis=inner)
   return {**reduce(logits, labels), "finite": finite}
@@ -141,15 +138,12 @@ def unchanged(
   condition: Condition,
   keys: np.ndarray,
 ) -> jax.Array:
-  """Return the images unchanged: the `Transform` of data that is not corrupted
-  here.
-  """
+  """Return the images unchanged: the `Transform` of data that is not corrupted here."""
   return images
 
 
 def corruptor(where: Mesh, edition: str, codec: str) -> Transform:
-  """Return a transform that corrupts sharded batches of images on their
-  devices.
+  """Return a transform that corrupts sharded batches of images on their devices.
 
   Args:
     where: the mesh.
@@ -226,8 +220,7 @@ def as_bgr(transform: Transform, where: Mesh) -> Transform:
 
 
 def sequencer(where: Mesh, edition: str, codec: str) -> Transform:
-  """Return a transform that makes perturbation sequences of batches on their
-  devices.
+  """Return a transform that makes perturbation sequences of batches on their devices.
 
   Args:
     where: the mesh.

@@ -56,9 +56,7 @@ class OutputKind:
     return [_WORDS[self.name]] if self.name in _WORDS else []
 
   def contains(self, rows: jax.typing.ArrayLike) -> jax.Array:
-    """Return whether each row of `[..., classes]` is of this kind: bool
-    `[...]`.
-    """
+    """Return whether each row of `[..., classes]` is of this kind: bool `[...]`."""
     rows = jnp.asarray(rows)
     if self.name == SCORES:
       return ((rows >= 0) & (rows <= 1)).all(axis=-1)

@@ -73,9 +73,7 @@ class Relabelling:
     )
 
   def logits(self, logits: jax.Array) -> jax.Array:
-    """Map `[..., outputs]` to `[..., answers]`, -inf for classes without an
-    output.
-    """
+    """Map `[..., outputs]` to `[..., answers]`, -inf for classes without an output."""
     answers = self.answers or self.classes
     known = [label for label in self.class_of if label != NONE]
     if len(set(known)) < len(known):

@@ -1,6 +1,4 @@
-"""The inputs of models made from a batch, on the devices, under every
-condition.
-"""
+"""The inputs of models made from a batch, on the devices, under every condition."""
 
 import dataclasses
 import functools
@@ -20,8 +18,7 @@ Seen = tuple[jax.Array, jax.Array | None]
 
 
 class Show(Protocol):
-  """An object that puts a batch onto the devices, then shows it under each
-  condition.
+  """An object that puts a batch onto the devices, then shows it under each condition.
 
   Attributes:
     several: whether the batches of a block may be on the devices together.
@@ -34,9 +31,7 @@ class Show(Protocol):
     ...
 
   def shapes(self, batch: inputs.Batch) -> Any:
-    """Return the result of `put` as shapes; None if nothing can be compiled
-    ahead.
-    """
+    """Return the result of `put` as shapes; None if nothing can be compiled ahead."""
     ...
 
   def see(self, placed: Any, condition: Condition, spec: Any) -> Seen:

@@ -52,7 +52,7 @@ class Subset:
       raise errors.UserError(
         f"{self.source}: {len(absent):,} of {len(self.ids):,} ids are not in"
         f" {dataset}, the first {absent[0]!r}; its ids are like {example!r}."
-        " Leave them out, or choose the data set that they are of."
+        " Leave them out, or choose their data set."
       )
     places = [place for place in each if place is not None]
     self._check_once(places, example_ids)
@@ -110,7 +110,7 @@ class OfNames(Subset):
     if not places:
       raise errors.UserError(
         f"{self.source}: no example of {dataset} is named {self.start}*. Leave"
-        " the subset out, or choose the data set that it is of."
+        " the subset out, or choose its data set."
       )
     return np.array(places, np.int64)
 

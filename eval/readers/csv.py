@@ -279,8 +279,8 @@ def _renamed_columns(columns: str, schema: Sequence[str]) -> dict[str, str]:
       raise errors.unknown_error("column of --columns", ours, schema)
     if [*names.values()].count(theirs) > 1:
       raise errors.UserError(
-        f"--columns: the file's column {theirs!r} is given to {ours!r} and to"
-        " another column. Name each column's own."
+        f"--columns: the file's column {theirs!r} is named for {ours!r} and for"
+        " another column. Name a different one for each."
       )
   return renamed
 
@@ -464,7 +464,7 @@ def _check_same_examples(
     differ = sorted(set(ids.tolist()) ^ set(second["example_id"].tolist()))
     home = first_path if differ[0] in ids else second_path
     raise errors.UserError(
-      f"{first_path} and {second_path} are of different examples: {len(differ)} are"
+      f"{first_path} and {second_path} have different examples: {len(differ)} are"
       f" in only one of them, e.g. {differ[0]!r} in {home}. Score them separately,"
       " or over the same examples."
     )

@@ -1,1 +1,1 @@
-"""What is shown of numbers: charts, tables, reports of runs, the papers' figures."""
+"""Presentations of numbers: charts, tables, reports of runs, the papers' figures."""

@@ -1,4 +1,4 @@
-"""What a run is asked of models that adapt while they are tested: `config.adapt`.
+"""`config.adapt`: the settings of models that adapt while they are tested.
 
 Each model of the run then stands in it twice: as it is, and adapting
 (`resnet50`, `resnet50 tent`), shown the same pictures.
@@ -22,7 +22,6 @@ from robust_tfds.conditions import Condition
 SMALL_PX, _SMALL_BATCH, _BATCH = 32, 200, 64
 _LEVEL = 5  # of streams, which have one
 TEST = "test"  # of `clean`: the clean twins of the test pictures
-_ALIKE = ("batch_size", "last_batch")  # of all entries: they share a pass
 _UNNAMED: Any = None
 _Setting = Annotated[
   streams.Setting,
@@ -44,7 +43,7 @@ _Given = Annotated[
 
 
 class Adapt(settings.Group):
-  """How a model adapts.
+  """The adaptation settings of one model.
 
   Attributes:
     method: a name of `models.adaptation.names()`.
@@ -111,7 +110,7 @@ class Adapt(settings.Group):
     return self.setting == "reset" and not aside
 
   def facts(self) -> dict[str, str | int | float | bool | None]:
-    """Return what the numbers of a model depend on, as facts of its cells."""
+    """Return the facts of a model's cells that its numbers depend on."""
     given = sorted(self.hyperparameters.items())
     flat = {k: v for k, v in given if k != "optimizer"}
     facts: dict[str, Any] = {
@@ -187,7 +186,7 @@ def _placeholders(kind: type) -> dict[str, Any]:
 
 
 def parsed(value: Any, px: int) -> Adapt | None:
-  """Return what was asked for; None for nothing.
+  """Return the parsed settings; None if there are none.
 
   Args:
     value: a method's name, or keys of `Adapt`.
@@ -212,6 +211,16 @@ def parsed(value: Any, px: int) -> Adapt | None:
     adaptation.get(method.strip())
   usual = _SMALL_BATCH if 0 < px <= SMALL_PX else _BATCH
   return adapt.model_copy(update={"batch_size": adapt.batch_size or usual})
+
+
+def check_name(name: str) -> None:
+  """Refuse the name of a file where a network is expected."""
+  if "." in name and ":" not in name:
+    raise errors.UserError(
+      f"adapt: got the file {name!r}, expected a network: a table of predictions"
+      " has no norms that adapt. Leave adapt out; `robust-tfds score"
+      " --predictions=FILE` scores a table."
+    )
 
 
 def entries(adapt: Adapt, label: str) -> dict[str, dict[str, Any]]:
@@ -280,7 +289,7 @@ def passes(adapts: Mapping[str, Adapt], conditions: Sequence[Condition]) -> int:
 
 
 def words(adapt: Adapt) -> str:
-  """Return what the defaults do to the numbers, in one line."""
+  """Return a line about the effect of the defaults on the numbers."""
   again = {
     "reset": "each condition begins with the source's weights",
     "episodic": "each batch begins with the source's weights",

@@ -140,9 +140,9 @@ def source_of(plan: Plan, builder: Any, host: hosts.Host) -> inputs.Source:
   if data.split not in builder.info.splits and data.split in builder.splits():
     raise errors.UserError(
       f"{builder.info.full_name}: {data.split!r} is not in {builder.data_path}, only"
-      f" {', '.join(builder.info.splits)}. Its list was not there when the set was"
+      f" {', '.join(builder.info.splits)}. Its list was missing when the set was"
       " made: add it to the manual dir and name another data_dir, or remove that"
-      " folder to build it anew."
+      " folder to build the set again."
     )
   return _share_of(plan, host, inputs.Source, builder)
 
@@ -231,7 +231,7 @@ def data_dir(plan: Plan, workdir: Workdir | None) -> str | None:
 
 
 def lacks(plan: Plan, workdir: Workdir | None) -> list[missing.Lack]:
-  """Return what is missing of the sets that a run would prepare."""
+  """Return the missing files of the sets that a run would prepare."""
   by_codec: dict[str, list[str]] = {}
   for condition in plan.conditions:
     config, codec = plan.stored(condition)
@@ -303,7 +303,7 @@ def _embedded_examples(plan: Plan) -> int:
 
 
 def to_fetch(plan: Plan, workdir: Workdir | None) -> list[str]:
-  """Return what a run would download or unpack for its clean set, in lines."""
+  """Return lines about the files that a run would download or unpack."""
   config, codec = plan.stored(conditions.Condition())
   builder = datasets.builder(
     plan.config.builder,

@@ -33,11 +33,13 @@ def describe(
   """
   chosen = shard.share(plan.cells)
   origin = publish.pixel_origin(plan)
+  parts = ["clean"] * plan.conditions[0].clean
+  parts += [_count(len(plan.names), plan.task.facts.noun)] * bool(plan.names)
   lines = [
-    f"{plan.dataset}: {len(plan.conditions)} conditions"
-    f" ({'clean + ' * plan.conditions[0].clean}{len(plan.names)}"
-    f" {plan.task.facts.noun}s) x {len(plan.models)} models ="
-    f" {len(plan.cells)} cells, edition {plan.task.setting.edition or 'none'},"
+    f"{plan.dataset}: {_count(len(plan.conditions), 'condition')}"
+    f" ({' + '.join(parts)}) x"
+    f" {_count(len(plan.models), 'model')} ="
+    f" {_count(len(plan.cells), 'cell')}, edition {plan.task.setting.edition or 'none'},"
     f" {origin}"
   ]
   if shard.count > 1:
@@ -61,6 +63,11 @@ def describe(
   if measure:
     lines.append(_measured(plan, costs))
   return "\n".join(lines + _estimate(plan, costs, chosen, measure))
+
+
+def _count(number: int, noun: str) -> str:
+  """Return a number of things in words: `1 model`, `2 models`."""
+  return f"{number} {noun}{'s' * (number != 1)}"
 
 
 def _cells(chosen: costs_lib.CellKeys) -> list[str]:
@@ -159,7 +166,7 @@ def _time(
   examples: int,
   accelerated: bool,
 ) -> str:
-  """Return how long the run and each of its stages take, in words."""
+  """Return a text with the time of the run and of each stage."""
   conditions = list(dict.fromkeys(c for _, c in chosen))
   reads = examples * (1 if plan.fly else len(conditions))
   model_s = [
@@ -218,7 +225,7 @@ def _memory(
   whole = costs.base_bytes + blocks + (0 if accelerated else flight)
   return (
     f"memory: about {_size(whole)}: {_size(costs.base_bytes)} for the process"
-    f" itself, {_size(blocks)} of decoded pixels (two blocks) at most,"
+    f" itself, {_size(blocks)} of decoded pixels (two chunks) at most,"
     f" {_size(flight)} in flight{' (on the devices)' if accelerated else ''}"
   )
 

@@ -181,8 +181,8 @@ def _evaluate(predict: Any, dataset: Any, keywords: Mapping[str, Any]) -> Any:
   for name, default in keywords_lib.OF_STREAMS.items():
     if keywords[name] != default:
       raise errors.UserError(
-        f"{name}={keywords[name]!r} is of the streams"
-        f" {', '.join(ccc.NAMES)}; leave it out."
+        f"{name}={keywords[name]!r} is only for the streams"
+        f" {', '.join(ccc.NAMES)}. Leave it out."
       )
   spec, objects = keywords_lib.spec_of(predict, dataset, keywords)
   temporary, folder = None, keywords["workdir"]

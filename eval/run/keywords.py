@@ -214,7 +214,7 @@ def _names_masks(dataset: Any) -> bool:
 def _check_own(dataset: Any, name: str) -> None:
   if isinstance(dataset, str) and not user_data.is_source(dataset):
     raise errors.UserError(
-      f"name={name!r}: {dataset} has its name; name= is of data of your own."
+      f"name={name!r}: {dataset} has a name; name= is for data of your own."
       " Leave it out."
     )
 
@@ -278,8 +278,8 @@ def _model_object(
     )
   if size and isinstance(predict, (str, Model)):
     raise errors.UserError(
-      f"size={size}: {predict} says its size itself; size= is of a plain"
-      " function. Leave it out."
+      f"size={size}: {predict} states its own size; size= is for plain"
+      " functions. Leave it out."
     )
   if isinstance(predict, str):
     if variables is None:

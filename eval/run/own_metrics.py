@@ -79,7 +79,7 @@ def tfds_feature(values: Mapping[str, Any] | None) -> str:
 
 
 def renew(workdir: Workdir, cells: list[Cell], task: base.Task) -> list[str]:
-  """Measure finished cells anew whose metric or targets changed.
+  """Measure finished cells again if their metric or targets changed.
 
   Cells with kept answers get new values; the others are removed, to be made anew.
 
@@ -160,6 +160,6 @@ def _functions(metric: Any) -> dict[str, Callable[[Any, Any], Any]]:
 
 
 def _name(thing: Any) -> str:
-  """Return what a config calls an object: `my_module:nme`, or its type."""
+  """Return an object's name in a config: `my_module:nme`, or its type."""
   name = getattr(thing, "__qualname__", type(thing).__qualname__)
   return f"{getattr(thing, '__module__', 'builtins')}:{name}".replace(",", "")

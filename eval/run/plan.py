@@ -93,7 +93,7 @@ class Plan:
     return ":" in name or self.model(label).is_external
 
   def model(self, label: str) -> Model:
-    """Return a model of the run, as it is shown pictures."""
+    """Return a model of the run by its label."""
     return self.definitions[label].model
 
   def class_names(self) -> Sequence[Sequence[str]]:
@@ -138,13 +138,13 @@ class Plan:
 
   @property
   def left_out(self) -> str:
-    """Names of corruptions that it leaves out, in words; empty for none."""
+    """The names of corruptions that the run leaves out; empty if there are none."""
     names = ", ".join(self.task.left_out)
     return f"{names} left out" if names else ""
 
   @property
   def left_out_note(self) -> str:
-    """The line that a run prints about what it leaves out; else ''."""
+    """The line about corruptions that the run leaves out; '' if there are none."""
     if not self.conditions[0].clean:
       return (
         f"clean left out: the published files of {self.dataset} hold no clean"
@@ -298,7 +298,7 @@ def _texts(
     if entry.class_names and not entry.prompts:
       raise errors.UserError(
         f"{entry.key}: class_names are words for prompts. Set prompts, or leave it"
-        " out; what outputs stand for is classes."
+        " out; the classes of outputs are named by classes."
       )
   if not prompted:
     return {}
@@ -391,7 +391,7 @@ def _check_baseline(
   baseline = task.setting.baseline
   if builder.OWN and baseline and not baselines.model_label(baseline):
     raise errors.UserError(
-      f"baseline={baseline!r}: its numbers are of other pictures than"
+      f"baseline={baseline!r}: its numbers belong to other pictures than"
       f" {builder.set_name()}. Leave it empty (plain means), or name a model of the"
       " run: model:LABEL."
     )
@@ -695,7 +695,7 @@ def _published_classes(
 
 
 def _check_label_spaces(plan: Plan, lacks: Sequence[missing.Lack]) -> None:
-  """Refuse models of other classes than the data's; also say what is missing."""
+  """Refuse models whose classes are not the data's; name missing data too."""
   builder = _clean_builder(plan)
   try:
     for label in plan.models:
@@ -767,8 +767,8 @@ def check_classes(plan: Plan, label: str, spec: Any, builder: Any) -> None:
     raise errors.UserError(
       f"Wrong label space: {label} has {spec.num_classes} classes"
       f" ({spec.label_space}), {plan.dataset} has {classes}. Use a model of"
-      " that label space, or say in a file what its outputs stand for"
-      " (config.model.classes, of evaluate classes=)."
+      " that label space, or name the classes of its outputs in a file"
+      " (config.model.classes, or classes= of evaluate)."
     )
 
 

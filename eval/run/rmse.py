@@ -1,4 +1,4 @@
-"""How far corruptions move pixels, beside what they cost a detector: Figure 6.
+"""Figure 6: RMSE of corrupted pixels against a detector's relative performance.
 
   python -m eval.run.rmse --dataset=digits_detection_c --limit=50 --out=/tmp/rmse \\
       --table=/tmp/detection/table.csv

@@ -51,7 +51,6 @@ class Runner:
     plan: Plan,
     workdir: pathlib.Path,
     *,
-    repair: bool = False,
     break_lock: bool = False,
     shard: Shard = WHOLE,
     report: bool = True,
@@ -60,13 +59,12 @@ class Runner:
 
     Args:
       plan: what is to be done.
-      repair: move aside what is damaged there, and make it anew.
       break_lock: take the place of a run that was killed, in a bucket.
       shard: which of the cells are made.
       report: write the reports, where the config says so; else `report` does.
     """
     self.plan, self.workdir = plan, Workdir(workdir)
-    self._repair, self._break_lock = repair, break_lock
+    self._break_lock = break_lock
     self._shard, self._chosen = shard, shard.share(plan.cells)
     streams = [k for k, a in plan.adapts.items() if a.is_sequential]
     if streams and shard.count > 1:
@@ -158,9 +156,7 @@ class Runner:
       UserError: the run was not finished here, or makes no reports.
     """
     if self._outcome is None:
-      raise errors.UserError(
-        "Reports are of a run that is finished: run it first."
-      )
+      raise errors.UserError("Only a finished run has reports: run it first.")
     self._outcome.report(folder)
 
   def _say(self, text: str) -> None:
@@ -175,8 +171,7 @@ class Runner:
     with contextlib.ExitStack() as stack:
       if self.host.index == 0:
         self.workdir.check_layout()
-        if not self._repair:
-          self.workdir.check(self.plan.config.written)
+        self.workdir.check(self.plan.config.written)
         held = lock.held(self.workdir.path, breaking=self._break_lock)
         mine = stack.enter_context(held)
         nonce = mine.nonce
@@ -188,10 +183,6 @@ class Runner:
   def _claim(self) -> None:
     """Claim the workdir for this run and compare its cells with each other."""
     if self.host.index == 0:
-      if self._repair:
-        from eval.run.execution import repair
-
-        repair.repair(self.workdir, self.plan.models)
       self.workdir.claim(self.plan.config.written)
       for label in self.plan.models:  # what a killed run was writing
         disk.remove_temporary(self.workdir.model_folder(label))
@@ -230,7 +221,7 @@ class Runner:
     return loaded, truth, cells
 
   def _check_targets(self, clean: inputs.Source) -> None:
-    """Refuse targets of a custom metric that are not those of the set."""
+    """Refuse targets of a custom metric that do not belong to the set."""
     own = self.plan.config.own_metrics
     if own:
       examples = clean.metadata((clean.pixels,))
@@ -238,7 +229,7 @@ class Runner:
       targets.check(own.targets, ids, clean.builder)
 
   def _renew(self, cells: list[Cell]) -> None:
-    """Measure cells anew whose custom metric changed, on the first host."""
+    """Measure cells again if their custom metric changed, on the first host."""
     if self.host.index == 0:
       for line in own_metrics.renew(self.workdir, cells, self.plan.task):
         self._say(line)
@@ -328,7 +319,7 @@ class Runner:
   def _kept_in_words(
     self, cells: Sequence[Cell], done: set[Cell], maker: cells_lib.CellMaker
   ) -> str:
-    """Return what is not made again, if the run is stopped."""
+    """Return a text about the finished work, which a stopped run keeps."""
     shares: dict[Condition, list[float]] = {}
     for cell in cells:
       share = 1.0 if cell in done else maker.kept_share(cell)

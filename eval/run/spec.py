@@ -1,4 +1,4 @@
-"""`RunSpec`: what a run is asked to do, checked once.
+"""`RunSpec`: all settings of a run, checked once.
 
 `evaluate`'s keywords (`keywords.py`) and the config of a file and a command
 (`from_config`) give the same values. What follows from the data set is filled in
@@ -96,8 +96,11 @@ _Prompts = Annotated[
 _UNNAMED: Any = None  # the default is that of who reads the key
 
 
+RECIPE_KEYS = ("flip", "crop_px", "balance")  # of a training's recipe
+
+
 class Train(settings.Group):
-  """How a small model is trained: `run/model/trained.py`."""
+  """The training of a small model: `run/model/trained.py`."""
 
   dataset: settings.Name
   split: settings.Name = "train"
@@ -107,18 +110,19 @@ class Train(settings.Group):
   seed: settings.Seed = 0
   flip: settings.Flag = False
   crop_px: settings.From0 = 0
+  balance: settings.Share = 0.0
 
   def recipe(self) -> ml_collections.ConfigDict:
     """Return the values that a trained model's weights depend on."""
     values = self.model_dump()
-    optional = [k for k in ("flip", "crop_px") if not values[k]]
+    optional = [k for k in RECIPE_KEYS if not values[k]]
     return ml_collections.ConfigDict(
       {k: v for k, v in values.items() if k not in optional}
     )
 
 
 class LastLayer(settings.Group):
-  """How a frozen network's last layer is fitted: `run/model/last_layer.py`."""
+  """The fitting of a frozen network's last layer: `run/model/last_layer.py`."""
 
   split: settings.Name = "train"
   epochs: settings.Positive
@@ -184,7 +188,7 @@ class Model(settings.Group):
 
 
 class Data(settings.Group):
-  """What a run reads, and what is made of it.
+  """The data of a run: source, conditions and preprocessing.
 
   Attributes:
     name: the data set, or where your own lies: `folder:/data/pets`.
@@ -271,7 +275,7 @@ _DATA = (
 
 
 class RunSpec(settings.Group):
-  """A run, as it is asked for."""
+  """The settings of a run."""
 
   task: settings.Name = "classification"
   seed: settings.Seed = 0
@@ -345,7 +349,7 @@ class RunSpec(settings.Group):
     return self.model_copy(update={"models": models})
 
   def adapted(self, value: Any) -> RunSpec:
-    """Return the spec in which each model stands beside itself, adapting.
+    """Return the spec with an adapting twin beside each model.
 
     Args:
       value: see `adapt.parsed`.
@@ -355,6 +359,7 @@ class RunSpec(settings.Group):
       return self
     models = {}
     for label, entry in self.entries.items():
+      adapt_lib.check_name(entry.name)
       values = entry.model_dump(exclude_unset=True) | {"label": ""}
       models[label] = values
       for name, adapt in adapt_lib.entries(asked, label).items():
@@ -480,7 +485,7 @@ def _model(key: str, values: Mapping[str, Any]) -> Model:
 
 
 def _without_empty(value: Any) -> Any:
-  """Return the values without what says nothing.
+  """Return the values without empty ones.
 
   Those are empty recipes, models without a name, and a subset of no name.
   """

@@ -1,11 +1,12 @@
 """A suite: models through many benchmarks, each run in a workdir of its own.
 
-out/<label>/<step>/   a run's workdir
+out/<label>/<run>/    a run's workdir: `imagenet_c+bn+tent`
 out/suite.csv         the rows of all tables, with the step before them
 out/index.html        every headline, with links to the runs' reports
 out/timm/<step>.csv   on request, in the form of timm's results
 
-A step is a data set, or a data set under an adaptation method: `imagenet_c+tent`.
+A step is a data set, or a data set under an adaptation method: `imagenet_c+tent`. The
+steps of one data set are one run, which reads its files once.
 What is not here is left out and said; finished runs are read again, not made again.
 """
 
@@ -27,8 +28,10 @@ from eval.run import costs, estimate, keywords, runner, timm_results
 from eval.run import data as data_lib
 from eval.run import plan as plan_lib
 from eval.run.execution.progress import say
+from eval.run.model import adapted
 from eval.tables import csv_text, verdict
 from robust_tfds import errors, natural_sets, reading
+from robust_tfds.building.sources import known_files
 from robust_tfds.storage import disk
 
 _MODEL_LINE = "NAME,CHECKPOINT or NAME,CHECKPOINT,LABEL"
@@ -94,6 +97,7 @@ class Outcome:
   Attributes:
     entry: the model.
     step: the data set and the method.
+    folder: of the run, below the model's.
     rows: of its table, of the model itself; none if the run was left out.
     plan: of the run; None if it could not be planned.
     reason: why the run was left out; empty if it was not.
@@ -101,6 +105,7 @@ class Outcome:
 
   entry: Entry
   step: Step
+  folder: str = ""
   rows: Sequence[table.Row] = ()
   plan: plan_lib.Plan | None = None
   reason: str = ""
@@ -113,13 +118,13 @@ class Outcome:
   @property
   def title(self) -> str:
     """The model and the step."""
-    return _title(self.entry, self.step)
+    return _title(self.entry, [self.step])
 
   @property
   def report(self) -> str:
     """The path of the run's report, from the suite's folder."""
     folder = names_lib.folder_name(self.entry.label)
-    return f"{folder}/{self.step.folder}/reports/report.html"
+    return f"{folder}/{self.folder}/reports/report.html"
 
   @functools.cached_property
   def whole(self) -> Mapping[str, table.Row]:
@@ -208,30 +213,33 @@ class Suite:
     Args:
       measure: compile and time what it needs.
     """
-    for entry, step in self._runs():
+    for entry, steps in self._runs():
+      steps, refused = self._usable(entry, steps)
+      yield from (f"{o.title}: left out: {o.reason}" for o in refused)
+      if not steps:
+        continue
+      title = _title(entry, steps)
       try:
-        plan = self._plan(entry, step, fetch=False)
-        place = self._workdir(entry, step)
+        plan = self._plan(entry, steps, fetch=False)
+        place = self._workdir(entry, steps)
         lacks = [*plan.lacks, *data_lib.lacks(plan, place)]
       except errors.UserError as e:
-        yield f"{_title(entry, step)}: left out: {_first_line(e)}"
+        yield f"{title}: left out: {_first_line(e)}"
         continue
       find = costs.measure if measure and not lacks else costs.count
       cost = find(plan, place, plan.cells)
       work = estimate.work(plan, cost, plan.cells, measure and not lacks)
       absent = f"; left out: {lacks[0].what}: not here" if lacks else ""
-      yield (
-        f"{_title(entry, step)}: {len(plan.conditions)} conditions;"
-        f" {work}{absent}"
-      )
+      yield f"{title}: {len(plan.conditions)} conditions; {work}{absent}"
+    yield from self._shared_files()
 
   def run(self) -> list[Outcome]:
     """Run everything that is here; write the page and the CSV after every run."""
     outcomes: list[Outcome] = []
     runs = list(self._runs())
-    for number, (entry, step) in enumerate(runs, 1):
-      say(f"[{number}/{len(runs)}] {_title(entry, step)}")
-      outcomes.append(self._outcome(entry, step))
+    for number, (entry, steps) in enumerate(runs, 1):
+      say(f"[{number}/{len(runs)}] {_title(entry, steps)}")
+      outcomes += self._outcomes(entry, steps)
       self.write(outcomes)
     if all(outcome.reason for outcome in outcomes):
       raise errors.UserError(
@@ -239,19 +247,23 @@ class Suite:
       )
     return outcomes
 
-  def _runs(self) -> Iterator[tuple[Entry, Step]]:
+  def _runs(self) -> Iterator[tuple[Entry, list[Step]]]:
+    """Yield each model with the steps of one data set, which one pass serves."""
+    of_set: dict[str, list[Step]] = {}
+    for step in self.steps:
+      of_set.setdefault(step.dataset, []).append(step)
     for entry in self.entries:
-      for step in self.steps if not entry.problem else [Step("")]:
-        yield entry, step
+      for steps in of_set.values() if not entry.problem else [[Step("")]]:
+        yield entry, steps
 
-  def _workdir(self, entry: Entry, step: Step) -> Workdir:
+  def _workdir(self, entry: Entry, steps: Sequence[Step]) -> Workdir:
     folder = names_lib.folder_name(entry.label)
-    return Workdir(self.out / folder / step.folder)
+    return Workdir(self.out / folder / _run_folder(steps))
 
   def _plan(
-    self, entry: Entry, step: Step, *, fetch: bool = True
+    self, entry: Entry, steps: Sequence[Step], *, fetch: bool = True
   ) -> plan_lib.Plan:
-    """Return the plan of a run.
+    """Return the plan of the run of a data set's steps.
 
     Raises:
       UserError: it cannot be run, or something is not here.
@@ -260,28 +272,63 @@ class Suite:
       raise errors.UserError(entry.problem)
     given = {**keywords.DEFAULTS, **self._options}
     given["checkpoint"] = entry.checkpoint or None
-    if step.method:
-      given["adapt"] = step.method
+    if methods := [step.method for step in steps if step.method]:
+      given["adapt"] = {"method": methods[0], "beside": ",".join(methods[1:])}
     predict = {entry.label: entry.name}
-    spec, objects = keywords.spec_of(predict, step.dataset, given)
+    spec, objects = keywords.spec_of(predict, steps[0].dataset, given)
     if not fetch:
       return plan_lib.make(spec, objects, fetch=False)
-    return data_lib.plan_of(spec, objects, self._workdir(entry, step))
+    return data_lib.plan_of(spec, objects, self._workdir(entry, steps))
 
-  def _outcome(self, entry: Entry, step: Step) -> Outcome:
-    """Run a step; a refusal is its reason, and the next one goes on."""
+  def _usable(
+    self, entry: Entry, steps: Sequence[Step]
+  ) -> tuple[list[Step], list[Outcome]]:
+    """Return the steps whose methods can adapt the model, and the others' refusals."""
+    usable, refused = [], []
+    for step in steps:
+      outcome = Outcome(entry, step)
+      try:
+        if step.method:
+          plan = self._plan(entry, [step], fetch=False)
+          adapted.check(plan, outcome.label)
+        usable.append(step)
+      except errors.UserError as e:
+        refused.append(dataclasses.replace(outcome, reason=_first_line(e)))
+    return usable, refused
+
+  def _outcomes(self, entry: Entry, steps: Sequence[Step]) -> list[Outcome]:
+    """Run a data set's steps; a refusal is a reason, and the next run goes on."""
+    usable, refused = self._usable(entry, steps)
+    outcomes = {outcome.step: outcome for outcome in refused}
     try:
-      plan = self._plan(entry, step)
-      rows = runner.Runner(plan, self._workdir(entry, step).path).run()
+      if usable:
+        plan = self._plan(entry, usable)
+        rows = runner.Runner(plan, self._workdir(entry, usable).path).run()
     except errors.UserError as e:
-      say(f"left out: {_first_line(e)}")
-      return Outcome(entry, step, reason=_first_line(e))
-    task = plan.task
-    for sentence in verdict.sentences(task.facts, task.family, rows):
-      say(sentence)
-    outcome = Outcome(entry, step, plan=plan)
-    own = [row for row in rows if row.model == outcome.label]
-    return dataclasses.replace(outcome, rows=own)
+      reason = _first_line(e)
+      outcomes |= {s: Outcome(entry, s, reason=reason) for s in usable}
+    for step in steps:
+      if step in outcomes:
+        say(f"{outcomes[step].title}: left out: {outcomes[step].reason}")
+        continue
+      outcome = Outcome(entry, step, _run_folder(usable), plan=plan)
+      own = [row for row in rows if row.model == outcome.label]
+      outcomes[step] = dataclasses.replace(outcome, rows=own)
+      for sentence in verdict.sentences(plan.task.facts, plan.task.family, own):
+        say(sentence)
+    return [outcomes[step] for step in steps]
+
+  def _shared_files(self) -> Iterator[str]:
+    """Yield a line for each file that several runs of a model read."""
+    names = {step.dataset for step in self.steps}
+    for row in known_files.rows():
+      of_file = [name for name in row.sets.split(",") if name in names]
+      if len(of_file) > 1:
+        yield (
+          f"{row.file} is read {len(of_file)} times a model: {', '.join(of_file)}."
+          " Their pixels depend on the set's name, its crop or its sequences; all"
+          " conditions and adapted twins of one set share its pass."
+        )
 
   def write(self, outcomes: Sequence[Outcome]) -> None:
     """Write the page and the CSV of what is finished."""
@@ -313,9 +360,15 @@ class Suite:
         disk.write_text(folder / f"{step.folder}.csv", text)
 
 
-def _title(entry: Entry, step: Step) -> str:
+def _title(entry: Entry, steps: Sequence[Step]) -> str:
   """Return a run in words; a line that names no model has no step."""
-  return ", ".join(filter(None, (entry.label, step.name)))
+  return ", ".join(filter(None, (entry.label, *[step.name for step in steps])))
+
+
+def _run_folder(steps: Sequence[Step]) -> str:
+  """Return the name of the folder of the run of a data set's steps."""
+  methods = [step.method for step in steps if step.method]
+  return "+".join((Step(steps[0].dataset).folder, *methods))
 
 
 def _first_line(error: Exception) -> str:

@@ -36,8 +36,8 @@ def row(plan: Plan, label: str, rows: Sequence[table.Row]) -> list[object]:
   Args:
     plan: of the run.
     label: of the model.
-    rows: its part of the table. The errors are means over the published corruptions that were
-      run; of a set that is shown as it is those of its pictures.
+    rows: the model's rows of the table. The errors are means over the published
+      corruptions that were run; for a set without corruptions, over its pictures.
   """
   model = plan.model(label)
   errors = [_percent(plan, rows, m) for m in ("error", "top5_error")]

@@ -1,4 +1,4 @@
-"""Checks a submission and says what was and was not verified.
+"""The check of a submission, which says what was verified and what was not.
 
 Checks run in this order, and the first fault ends them: the manifest; names,
 kinds, sizes and sha256 of all files; config, notes and facts; ids, labels and
@@ -193,7 +193,7 @@ def _unverified(
 def _user_statements(
   manifest: Manifest, comparison: contents.Comparison, made: Rerun | None
 ) -> list[str]:
-  """Return what only the submitter says, in words."""
+  """Return a text about claims that only the submitter makes."""
   out = []
   for name, stated in comparison.stated.items():
     if made and name in made.datasets:

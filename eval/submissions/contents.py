@@ -44,7 +44,7 @@ _CLASSES = {"label": 0, "labels": -1, "top5": -1, "classes": -1}
 
 @dataclasses.dataclass
 class Comparison:
-  """What was compared, for the checker's answer.
+  """The results of the comparison, for the checker's answer.
 
   Attributes:
     cells: number of cells.

@@ -1,4 +1,4 @@
-"""Recomputes cells of a submission and compares them with what it holds.
+"""Recomputed cells of a submission, compared with the submitted ones.
 
 The checker draws the cells by a seed that nobody can foresee. The model and the
 data are those that the config names, on this machine; weights that the run trained
@@ -85,7 +85,7 @@ class Rerun:
     return {cell.model for cell in self.cells}
 
   def verified(self) -> list[str]:
-    """Return what was reproduced, in words."""
+    """Return a text about the reproduced cells."""
     names = ", ".join(f"{c.model} {c.condition.config}" for c in self.cells)
     count, exact = len(self.cells), self.exact
     draw = f", drawn by --rerun_seed={self.seed}" if count < self.total else ""
@@ -99,7 +99,7 @@ class Rerun:
     ]
 
   def unverified(self) -> list[str]:
-    """Return what is unknown of the other cells, in words."""
+    """Return a text about what is unknown of the other cells."""
     others = self.total - len(self.cells)
     if not others:
       return []
@@ -249,7 +249,7 @@ def _check_models(config: ml_collections.ConfigDict) -> None:
   models = workdir_lib.models_of(config)
   if not any(models.values()):
     raise errors.UserError(
-      "--rerun: these predictions are of another program: config.json names no"
+      "--rerun: these predictions come from another program: config.json names no"
       " model that could be run."
     )
   for model in models.values():
@@ -262,7 +262,7 @@ def _check_models(config: ml_collections.ConfigDict) -> None:
 
 
 def _check_facts(source: str, cell: Cell, here: Cell, retrained: bool) -> None:
-  """Refuse weights, specs and data that are not those of the facts.
+  """Refuse weights, specs and data that differ from the facts.
 
   Args:
     here: the recomputed cell.

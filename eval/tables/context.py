@@ -54,7 +54,6 @@ class Context:
     curves: errors over a stream: (label, x, errors, names of conditions), of
       models that adapt.
     gflops: model -> published multiply-adds of one input in billions.
-    timing: stage -> seconds; may be empty.
     citations: what to cite, as BibTeX.
     title: above a paper's figure; empty: none.
   """
@@ -96,7 +95,6 @@ class Context:
   reliability: Mapping[CellKey, Bins] = dataclasses.field(default_factory=dict)
   curves: Sequence[Any] = ()
   gflops: Mapping[str, float] = dataclasses.field(default_factory=dict)
-  timing: Mapping[str, float] = dataclasses.field(default_factory=dict)
   citations: str = ""
   title: str = ""
 

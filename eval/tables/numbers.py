@@ -69,7 +69,7 @@ def percent(number: float, digits: int = 1) -> str:
 
 
 def plain(metric: Metric, number: float) -> str:
-  """Return a number for reports: rates in percent, distances as they are."""
+  """Format a number for reports: rates in percent, distances unchanged."""
   if metric.any_size and math.isfinite(number):
     return _fixed(number, _digits(metric, number))
   return percent(number) if metric.percent else decimals(number)

@@ -177,12 +177,12 @@ def unit_heading(words: str, metric: Metric) -> str:
 
 
 def note(context: Context) -> str:
-  """Return what the numbers mean in this run, and which are missing."""
+  """Return sentences on the meaning of the numbers and on missing ones."""
   return " ".join([meaning(context), *notes(context)])
 
 
 def meaning(context: Context) -> str:
-  """Return what the numbers mean in this run."""
+  """Return sentences on the meaning of the numbers in this run."""
   facts = context.facts
   if facts.explanation:
     return " ".join(s for s in (facts.explanation, facts.intervals) if s)

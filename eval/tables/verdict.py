@@ -93,7 +93,7 @@ def _held_out(facts: TaskFacts, row: table.Row | None) -> str:
 def _conditions(
   facts: TaskFacts, family: Family, present: Sequence[Condition]
 ) -> str:
-  """Return in words which of the common conditions are present.
+  """Return a text that names the common conditions that are present.
 
   >>> from robust_tfds import conditions
   >>> family, facts = conditions.PICTURES, TaskFacts.for_task("classification")

@@ -60,9 +60,7 @@ def bind(
 
 @functools.cache
 def get(name: str) -> type[base.Task]:
-  """Return a task's class; raise UserError with a suggestion for an unknown
-  name.
-  """
+  """Return a task's class; raise UserError with a suggestion for an unknown name."""
   if name not in names():
     raise errors.unknown_error("task", name, names())
   return registry.only_class(f"{__name__}.{name}", base.Task)

@@ -1,4 +1,4 @@
-"""`Task`: what a benchmark stores of a model's outputs, and what it measures.
+"""`Task`: the columns that a benchmark stores of outputs, and its metrics.
 
 A task is an object bound to one run's `Setting`. A file of this folder holds one
 subclass of `Task`; what is not overridden has the default written here. The runner,
@@ -192,7 +192,7 @@ class Task(abc.ABC):
 
   @property
   def pixel_words(self) -> Sequence[str]:
-    """What a run prints of how it treats pixels, in sentences."""
+    """The sentences that a run prints about its treatment of pixels."""
     return ()
 
   # What is run.
@@ -236,8 +236,7 @@ class Task(abc.ABC):
     return 1
 
   def transform(self, mesh: Mesh) -> predict.Transform:
-    """Return f(images, sizes, condition, keys) -> images, which runs on the
-    devices.
+    """Return f(images, sizes, condition, keys) -> images, which runs on the devices.
 
     Sizes are None if all pictures have one size. The default passes the
     images on as they are.
@@ -265,8 +264,7 @@ class Task(abc.ABC):
     )
 
   def reducer(self, condition: Condition) -> predict.Reduce:
-    """Return f(outputs, labels) -> {name: array `[B, ...]`} for the jitted
-    step.
+    """Return f(outputs, labels) -> {name: array `[B, ...]`} for the jitted step.
 
     Labels are int32 `[B]`, the true classes; a negative one means no class.
 
@@ -294,9 +292,7 @@ class Task(abc.ABC):
     outputs: Mapping[str, np.ndarray],
     condition: Condition,
   ) -> dict[str, np.ndarray]:
-    """Return a model's outputs for the batch's valid rows as prediction
-    columns.
-    """
+    """Return a model's outputs for the batch's valid rows as prediction columns."""
     return top_k.columns(batch, outputs)
 
   def label_feature(self, features: Any) -> Any:
@@ -304,9 +300,7 @@ class Task(abc.ABC):
     return features["label"]
 
   def model_classes(self, classes: int) -> tuple[int, ...]:
-    """Return the class counts of models that can run on data of `classes`
-    classes.
-    """
+    """Return the class counts of models that can run on data of `classes` classes."""
     return (classes,)
 
   def data_facts(self) -> dict[str, Scalar]:
@@ -528,9 +522,7 @@ class Task(abc.ABC):
     return self.family.names("common") if self.corrupts else ()
 
   def published_networks(self) -> Mapping[str, Sequence[float]]:
-    """Return the paper's numbers of other networks by printed name, for
-    figures.
-    """
+    """Return the paper's numbers of other networks by printed name, for figures."""
     return {}
 
   def sample(
@@ -549,8 +541,7 @@ class Task(abc.ABC):
     columns: Mapping[str, Columns],
     class_names: Sequence[str],
   ) -> dict[str, list[tuple[np.ndarray, str]]]:
-    """Return the report's examples of the only condition: title -> (picture,
-    caption).
+    """Return the report's examples of the only condition: title -> (picture, caption).
 
     Args:
       find: example ids -> id -> picture.
@@ -564,9 +555,7 @@ class Task(abc.ABC):
     return []
 
   def pairs(self, columns: Columns) -> np.ndarray:
-    """Return the true and the predicted class of a cell's examples: int `[N,
-    2]`.
-    """
+    """Return the true and the predicted class of a cell's examples: int `[N, 2]`."""
     raise NotImplementedError(f"{self.facts.task} has no pairs.")
 
   def overlay_limit(
@@ -583,8 +572,7 @@ class Task(abc.ABC):
   def overlaid(
     self, columns: Columns, truth: Mapping[str, Any]
   ) -> dict[str, list[str]]:
-    """Return the examples of the only condition that boxes are drawn in, by
-    title.
+    """Return the examples of the only condition that boxes are drawn in, by title.
 
     An empty result stands for the first examples of every condition.
     """
@@ -632,9 +620,7 @@ class Scorer:
     self._answers: dict[Cell, adapted.Answers] = {}
 
   def add(self, cell: Cell, columns: Columns) -> list[table.Row]:
-    """Measure a cell and return its rows; its columns are not needed
-    afterwards.
-    """
+    """Measure a cell and return its rows; its columns are not needed afterwards."""
     task = self._task
     if not self._measured:  # all cells are of the same examples
       count = task.examples(columns, self._truth)

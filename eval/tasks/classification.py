@@ -83,9 +83,7 @@ class Classification(normalised_task.NormalisedTask):
     conditions: Sequence[Condition],
     specs: Mapping[str, Any],
   ) -> blocks.Reader:
-    """Return the reader; large pictures corrupted at full size are read few at
-    once.
-    """
+    """Return the reader; large pictures corrupted at full size are read few at once."""
     return blocks.PictureReader(source, few=self._whole)
 
   def show(self, mesh: Mesh, specs: Mapping[str, Any]) -> show_lib.Show:
@@ -125,8 +123,7 @@ class Classification(normalised_task.NormalisedTask):
     )
 
   def example_columns(self, batch: inputs.Batch) -> dict[str, np.ndarray]:
-    """Return the usual columns and, for sets with several right classes,
-    `labels`.
+    """Return the usual columns and, for sets with several right classes, `labels`.
 
     It is int32 `[N, L]`, padded with -1.
     """
@@ -151,9 +148,7 @@ class Classification(normalised_task.NormalisedTask):
 
   @property
   def _counts_classes(self) -> bool:
-    """Whether classes have equal weight in a number: benchmarks' are of equal
-    size.
-    """
+    """Whether classes have equal weight in a number: benchmarks' are of equal size."""
     return not self._benchmark and not self._several
 
   @property
@@ -183,9 +178,7 @@ class Classification(normalised_task.NormalisedTask):
     return [*rows, *reliability.rows(cell, columns, self.facts.task)]
 
   def totals(self, columns: base.Columns) -> dict[str, resampling.Totals]:
-    """Return `error`, and the mean class accuracy of sets that are no
-    benchmark.
-    """
+    """Return `error`, and the mean class accuracy of sets that are no benchmark."""
     wrong = ~top_k.hits_by_rank(self._right(columns), columns["top5"])[""]
     groups = self.group_ids(columns)
     out = {"error": resampling.Totals.from_values(wrong, groups)}

@@ -53,8 +53,7 @@ _NO_INTERVAL = "no interval: read without detections"
 
 
 class Detection(base.Task):
-  """The detection task: average precision of every cell; P, mPC and rPC over
-  them.
+  """The detection task: average precision of every cell; P, mPC and rPC over them.
 
   AP follows the rules of `coco`, or of `voc` (AP50) for `pascal_c`;
   `data.rules` of another program's results overrides this.
@@ -110,8 +109,7 @@ class Detection(base.Task):
     outputs: Mapping[str, np.ndarray],
     condition: Condition,
   ) -> dict[str, np.ndarray]:
-    """Return a model's outputs for the batch's valid rows as prediction
-    columns.
+    """Return a model's outputs for the batch's valid rows as prediction columns.
 
     `boxes` float32 `[N, D, 4]` (x1, y1, x2, y2 in px), `scores` float32 `[N,
     D]`, `classes` int16 `[N, D]`, -1 for no detection; and `masks`, one NumPy
@@ -184,9 +182,7 @@ class Detection(base.Task):
   def group_ids(
     self, columns: base.Columns, truth: base.Truth = None
   ) -> np.ndarray:
-    """Return the group of each picture, `[I]` texts; none if there are only
-    numbers.
-    """
+    """Return the group of each picture, `[I]` texts; none if there are only numbers."""
     if stored_numbers.holds_numbers(columns):
       return np.zeros(0, np.str_)
     if not result_lists.holds_results(columns):
@@ -203,8 +199,7 @@ class Detection(base.Task):
     draws: resampling.Draws,
     truth: base.Truth = None,
   ) -> dict[str, Replicates]:
-    """Return a cell's COCO numbers, or VOC's AP50, and those without each
-    block.
+    """Return a cell's COCO numbers, or VOC's AP50, and those without each block.
 
     Undefined ones are left out: there is no object in their range.
 

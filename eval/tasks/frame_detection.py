@@ -147,9 +147,7 @@ class FrameDetection(detection.Detection):
   def headlines(
     self, cells: headlines_lib.Cells, reference: headlines_lib.Cells
   ) -> list[headlines_lib.Headline]:
-    """Return both mAPs and their difference, for detection, then for
-    localization.
-    """
+    """Return both mAPs and their difference, for detection, then for localization."""
     (condition,) = cells
     return [
       headlines_lib.Headline.restating(metric, metric, condition)
@@ -159,8 +157,7 @@ class FrameDetection(detection.Detection):
     ]
 
   def published_networks(self) -> Mapping[str, Sequence[float]]:
-    """Return both mAPs of detection, then of localization, by printed name
-    (Table 3).
+    """Return both mAPs of detection, then of localization, by printed name (Table 3).
 
     The name of a network that was measured on other sets than the run says so.
     """
@@ -198,9 +195,7 @@ class FrameDetection(detection.Detection):
   def overlaid(
     self, columns: base.Columns, truth: Mapping[str, Any]
   ) -> dict[str, list[str]]:
-    """Return anchors and worst frames of the sets with the largest drop (Figure
-    4).
-    """
+    """Return anchors and worst frames of the sets with the largest drop (Figure 4)."""
     checked = self._needed(truth)
     draws = resampling.Draws.from_groups(self._sets(checked)[1])
     first = self._scored(columns, checked, draws)[0]

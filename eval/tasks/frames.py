@@ -107,9 +107,7 @@ class Frames(base.Task):
     return {"label_space": space, "merge": self._merge}
 
   def model_classes(self, classes: int) -> tuple[int, ...]:
-    """Return the class counts of models that can run: the set's and the
-    space's.
-    """
+    """Return the class counts of models that can run: the set's and the space's."""
     if not self._space:
       return (classes,)
     space = label_space.get(self._space)
@@ -121,8 +119,7 @@ class Frames(base.Task):
     return classes, space.source_classes
 
   def reducer(self, condition: Condition) -> predict.Reduce:
-    """Return the reduction to top-5, NLL and Brier score of the projected
-    logits.
+    """Return the reduction to top-5, NLL and Brier score of the projected logits.
 
     The true class of a frame with several labels is its `label`, the first one.
     """
@@ -162,9 +159,7 @@ class Frames(base.Task):
   def _answer_rows(
     self, cell: cells_lib.Cell, columns: Columns
   ) -> list[table.Row]:
-    """Return metrics of the answers to all accepted frames, and to their
-    anchors.
-    """
+    """Return metrics of the answers to all accepted frames, and to their anchors."""
     answers = reliability.answers(columns)
     if answers is None:
       return reliability.rows_from_answers(cell, None, self.facts.task)
@@ -181,9 +176,7 @@ class Frames(base.Task):
     return source_videos.video_ids(self.setting.dataset, columns["group_id"])
 
   def totals(self, columns: Columns) -> dict[str, resampling.Totals]:
-    """Return pm-0, pm-10 and their difference on frames that the review
-    accepted.
-    """
+    """Return pm-0, pm-10 and their difference on frames that the review accepted."""
     scored = self._accepted(columns)
     return {
       metric: resampling.Totals.from_values(hits, scored.sets.video)
@@ -250,9 +243,7 @@ class Frames(base.Task):
   def _published_lines(
     self, summary: cells_lib.Summary, models: Sequence[headlines_lib.ModelCells]
   ) -> list[table.Row]:
-    """Return the published lines and each model's distance above the standard
-    line.
-    """
+    """Return the published lines and each model's distance above the standard line."""
     standard = _standard(summary.dataset)
     if not standard:
       return []
@@ -296,8 +287,7 @@ class Frames(base.Task):
     columns: Mapping[str, Columns],
     class_names: Sequence[str],
   ) -> dict[str, list[tuple[np.ndarray, str]]]:
-    """Return sets that each model fails (Figure 1): the anchor, then its
-    nearest error.
+    """Return sets that each model fails (Figure 1): the anchor, then its nearest error.
 
     Args:
       find: example ids -> id -> frame.
@@ -344,9 +334,7 @@ def _reducer(space_name: str, merge: str) -> predict.Reduce:
 def _static(
   summary: cells_lib.Summary, models: Sequence[headlines_lib.ModelCells]
 ) -> list[table.Row]:
-  """Return each model's accuracy on the frames that most of the run's models
-  miss.
-  """
+  """Return each model's accuracy on the frames that most of the run's models miss."""
   if len(models) < 2:
     return []
   inputs = [model.inputs[Condition()] for model in models]

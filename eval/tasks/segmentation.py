@@ -70,8 +70,14 @@ class Segmentation(normalised_task.NormalisedTask):
       return [f"pictures are corrupted whole, in RGB; {words}"]
     return [f"protocol {protocol.name}: {protocol.words}; {words}"]
 
+  @property
+  def note(self) -> str:
+    """The departures from the protocol and from the published numbers."""
+    departs = self._protocol.note(self.setting.dataset)
+    return "; ".join(filter(None, (departs, super().note)))
+
   def conditions(self) -> list[Condition]:
-    """Return the conditions that are asked for, of a protocol its own alone."""
+    """Return the conditions of the config; with a protocol, only the protocol's."""
     data = self.setting.data
     if not self._protocol.name or "corruptions" not in data:
       return super().conditions()
@@ -82,7 +88,7 @@ class Segmentation(normalised_task.NormalisedTask):
     return [c for c in cells if c in chosen and c.name not in self.left_out]
 
   def data_facts(self) -> dict[str, Scalar]:
-    """Return the protocol and what it does to pixels."""
+    """Return a text about the protocol and its treatment of pixels."""
     return self._protocol.facts
 
   def label_feature(self, features: Any) -> Any:
@@ -265,7 +271,7 @@ def reduce(
 
 
 def _absent(areas: np.ndarray) -> str:
-  """Return in words how many classes no number counts; '' if all are there."""
+  """Return a text with the number of classes that no number counts; '' if none."""
   union = areas.sum(0)[:, metrics.UNION]
   absent = int((union == 0).sum())
   return (

@@ -131,9 +131,7 @@ class Sequences(normalised_task.NormalisedTask):
     return out
 
   def totals(self, columns: base.Columns) -> dict[str, resampling.Totals]:
-    """Return the cell's metrics, a column per difficulty; for clean images
-    `error`.
-    """
+    """Return the cell's metrics, a column per difficulty; for clean images `error`."""
     groups = self.group_ids(columns)
     if "flips" not in columns:
       wrong = columns["top5"][:, 0, 0] != columns["label"]

@@ -112,9 +112,7 @@ class Video(base.Task):
     )
 
   def show(self, mesh: Mesh, specs: Mapping[str, Any]) -> clips.Show:
-    """Return the show: clips of each model, perturbed and cropped on the
-    devices.
-    """
+    """Return the show: clips of each model, perturbed and cropped on the devices."""
     setting = self.setting
     return clips.Show(
       mesh,
@@ -218,8 +216,7 @@ class Video(base.Task):
 
 
 def reduce(logits: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
-  """Return top-5, NLL and Brier score of the softmax scores averaged over
-  views.
+  """Return top-5, NLL and Brier score of the softmax scores averaged over views.
 
   Args:
     logits: float32 `[B, views, classes]`.

@@ -156,7 +156,7 @@ def _detector(
 
 
 def _usual_output(host: OnHost) -> str | None:
-  """Return the usual one of several named outputs; None: there is none."""
+  """Return the usual one of several named outputs; None if there is none."""
   shown = host.spec.normalize_on_host(routes.pictures(host.spec, 1))
   if host.channels_first:
     shown = np.ascontiguousarray(np.moveaxis(shown, -1, 1))

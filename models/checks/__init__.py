@@ -1,1 +1,1 @@
-"""Checks of the inputs and outputs of models, with refusals in words."""
+"""Checks of the inputs and outputs of models."""

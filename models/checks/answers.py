@@ -132,9 +132,7 @@ def usual_output(names: Collection[Any]) -> str | None:
 
 
 def _is_one_array(parts: tuple[Any, ...] | list[Any]) -> bool:
-  """Return whether the parts are rows of numbers, not several arrays with rows
-  each.
-  """
+  """Return whether the parts are rows of numbers, not several arrays with rows each."""
   return all(isinstance(p, (tuple, list)) or np.ndim(p) < 2 for p in parts)
 
 

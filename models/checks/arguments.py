@@ -1,6 +1,4 @@
-"""Checks of what `models.get(...)`, `init` and `apply` are given, with refusals
-in words.
-"""
+"""Checks of the arguments of `models.get(...)`, `init` and `apply`."""
 
 import numbers
 from typing import Any

@@ -1,5 +1,4 @@
-"""AllConv for CIFAR (Springenberg et al. 2015, arXiv:1412.6806), as in AugMix's
-code.
+"""AllConv for CIFAR (Springenberg et al. 2015, arXiv:1412.6806), as in AugMix's code.
 
 It has batch norms, GELU as x sigmoid(1.702 x), and two 1 x 1 convolutions with
 a padding of 1. Attribute names are those of AugMix's code.
@@ -47,9 +46,7 @@ class Network(nnx.Module):
   def __init__(
     self, *, widths: tuple[int, int], num_classes: int, rngs: nnx.Rngs
   ):
-    """Create the module; `widths` are channels before and after the first
-    halving.
-    """
+    """Create the module; `widths` are channels before and after the first halving."""
     narrow, wide = widths
     steps: list[layers.Step] = []
     inputs = 3

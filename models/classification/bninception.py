@@ -44,9 +44,7 @@ _BLOCKS = {
 
 
 class Network(nnx.Module):
-  """The network, flat as Caffe names its layers: `inception_3a_1x1`, `..._bn`,
-  ..
-  """
+  """The network, flat as Caffe names its layers: `inception_3a_1x1`, `..._bn`, .."""
 
   def __init__(self, *, num_classes: int, rngs: nnx.Rngs):
     """Create a convolution and its norm per Caffe layer."""

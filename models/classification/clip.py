@@ -152,9 +152,7 @@ ORACLES = {name: f"timm:{name}" for name in VARIANTS if "_patch" in name}
 
 
 def _regroup(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-  """Join HF's q, k and v, and lay OpenAI's projection, `[width, n]`, like
-  torch.
-  """
+  """Join HF's q, k and v, and lay OpenAI's projection, `[width, n]`, like torch."""
   return {
     f"{name}.weight" if name.endswith("visual.proj") else name: (
       array.T if name.endswith("visual.proj") else array

@@ -109,9 +109,7 @@ class Linear(Choice):
 
 
 class Dense(nnx.Module):
-  """A dense layer: 1 x 1 on chosen channels, then 3 x 3; its output joins its
-  input.
-  """
+  """A dense layer: 1 x 1 on chosen channels, then 3 x 3; its output joins its input."""
 
   def __init__(self, inputs: int, growth: int, groups: int, *, rngs: nnx.Rngs):
     """Create the layer, which adds `growth` channels."""

@@ -172,9 +172,7 @@ class Block(nnx.Module):
   def __init__(
     self, width: int, rate: float, *, second: bool = False, rngs: nnx.Rngs
   ):
-    """Create the block of `width`; residuals drop at `rate`, and `second`
-    builds V2.
-    """
+    """Create the block of `width`; residuals drop at `rate`, and `second` builds V2."""
     self.conv_dw = layers.conv(
       width, width, 7, padding=3, groups=width, rngs=rngs
     )
@@ -195,9 +193,7 @@ class Block(nnx.Module):
 
 
 class Stage(nnx.Module):
-  """A stage: it halves the sides (except in the first stage), then applies
-  blocks.
-  """
+  """A stage: it halves the sides (except in the first stage), then applies blocks."""
 
   def __init__(
     self,

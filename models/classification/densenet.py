@@ -87,9 +87,7 @@ ORACLES = {
 
 
 class Dense(nnx.Module):
-  """A dense layer: norm, relu, 1 x 1, norm, relu, 3 x 3; its output joins its
-  input.
-  """
+  """A dense layer: norm, relu, 1 x 1, norm, relu, 3 x 3; its output joins its input."""
 
   def __init__(
     self, inputs: int, growth: int, bottleneck: bool, *, rngs: nnx.Rngs

@@ -25,9 +25,7 @@ class Network(nnx.Module):
   """A multinomial logistic regression."""
 
   def __init__(self, *, num_classes: int, side: int = 32, rngs: nnx.Rngs):
-    """Create one linear layer from all pixels of a square picture with this
-    side.
-    """
+    """Create one linear layer from all pixels of a square picture with this side."""
     self.head = layers.linear(side * side * 3, num_classes, rngs=rngs)
 
   def __call__(self, x: jax.Array) -> jax.Array:

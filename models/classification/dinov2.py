@@ -172,9 +172,7 @@ class Network(nnx.Module):
     self.depth, self.last, self.registers = depth, last, registers
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """Map `[B, H, W, 3]` to logits `[B, num_classes]`; sides are multiples of
-    14.
-    """
+    """Map `[B, H, W, 3]` to logits `[B, num_classes]`; sides are multiples of 14."""
     sides = [positions.grid(side, _PATCH_PX) for side in x.shape[1:3]]
     x = vit.prepend_tokens(self.patch_embed(x), self.cls_token)
     x = x + self._positions(*sides).astype(x.dtype)
@@ -190,9 +188,7 @@ class Network(nnx.Module):
     return self.head(jnp.concatenate([*read, patches.mean(1)], axis=-1))
 
   def _positions(self, high: int, wide: int) -> jax.Array:
-    """Interpolate the positions as the authors do: `[1, 1 + high * wide,
-    width]`.
-    """
+    """Interpolate the positions as the authors do: `[1, 1 + high * wide, width]`."""
     places = self.pos_embed[...]
     side = round((places.shape[1] - 1) ** 0.5)
     if (high, wide) == (side, side):

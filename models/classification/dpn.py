@@ -231,9 +231,7 @@ class Features(nnx.Module):
 
 
 class Network(nnx.Module):
-  """A network of dual-path features, a mean, and a 1 x 1 convolution as the
-  head.
-  """
+  """A network of dual-path features, a mean, and a 1 x 1 convolution as the head."""
 
   def __init__(
     self,

@@ -90,8 +90,7 @@ def _spec(parameters: int, input_px: int, resize_px: int, **facts: Any) -> Spec:
 def _scaled(
   width: float, depth: float, late: bool, dropout: float, *facts: Any
 ) -> Variant:
-  """Scale B0 by factors on its channels and blocks; `facts` are those of
-  `_spec`.
+  """Scale B0 by factors on its channels and blocks; `facts` are those of `_spec`.
 
   In torchvision the norms of B5 to B7, the `late` ones, are TensorFlow's.
   """
@@ -195,9 +194,7 @@ class Block(nnx.Module):
 
 
 class Network(nnx.Module):
-  """A 3 x 3 stem, stages of blocks, a 1 x 1 convolution, a mean, and a linear
-  head.
-  """
+  """A 3 x 3 stem, stages of blocks, a 1 x 1 convolution, a mean, and a linear head."""
 
   def __init__(
     self,

@@ -106,9 +106,7 @@ def _parallel(
 
 
 class BlockC(nnx.Module):
-  """The block of Figure 6: the last convolutions of two branches are split in
-  two.
-  """
+  """The block of Figure 6: the last convolutions of two branches are split in two."""
 
   def __init__(self, *, rngs: nnx.Rngs):
     """Create the block with 1536 input and output channels."""

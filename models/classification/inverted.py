@@ -89,8 +89,7 @@ class Excite(nnx.Module):
 
 
 def round_channels(channels: float, divisor: int = 8) -> int:
-  """Return the nearest multiple of `divisor` that is at least 0.9 of
-  `channels`.
+  """Return the nearest multiple of `divisor` that is at least 0.9 of `channels`.
 
   It follows TensorFlow's slim/nets/mobilenet: scaled widths suit the hardware,
   and rounding down never removes more than a tenth.

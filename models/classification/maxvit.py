@@ -131,9 +131,7 @@ class Mix(nnx.Module):
     )
 
   def __call__(self, x: jax.Array) -> jax.Array:
-    """Map `[B, side, side, width]` to the same shape; `side` is a multiple of
-    7.
-    """
+    """Map `[B, side, side, width]` to the same shape; `side` is a multiple of 7."""
     sides = x.shape[1:3]
     size = tuple(s // _WINDOW if self.grid else _WINDOW for s in sides)
     x = self._turn(windows.part(x, size))

@@ -64,9 +64,7 @@ class Block(nnx.Module):
   """A block: an MLP over the patches, then one over the channels, each added."""
 
   def __init__(self, tokens: int, width: int, *, rngs: nnx.Rngs):
-    """Create the block with hidden widths of half and four times `width` (table
-    1).
-    """
+    """Create the block with hidden widths of half and four times `width` (table 1)."""
     self.norm1 = layers.LayerNorm(width, _EPSILON, rngs=rngs)
     self.mlp_tokens = layers.Mlp(tokens, width // 2, tokens, rngs=rngs)
     self.norm2 = layers.LayerNorm(width, _EPSILON, rngs=rngs)

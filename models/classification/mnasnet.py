@@ -83,9 +83,7 @@ class Block(nnx.Module):
     *,
     rngs: nnx.Rngs,
   ):
-    """Create the block; `expand` is the number of inner channels per input
-    channel.
-    """
+    """Create the block; `expand` is the number of inner channels per input channel."""
     inner, conv = inputs * expand, functools.partial(_conv, rngs=rngs)
     self.layers = layers.Stack(
       (

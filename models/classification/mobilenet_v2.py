@@ -75,9 +75,7 @@ class Block(nnx.Module):
     *,
     rngs: nnx.Rngs,
   ):
-    """Create the block; `expand` is the number of inner channels per input
-    channel.
-    """
+    """Create the block; `expand` is the number of inner channels per input channel."""
     curved = functools.partial(
       inverted.conv_norm, activation=jax.nn.relu6, rngs=rngs
     )
@@ -100,9 +98,7 @@ class Block(nnx.Module):
 
 
 class Network(nnx.Module):
-  """A 3 x 3 stem, seventeen blocks, a 1 x 1 convolution, a mean, and a linear
-  head.
-  """
+  """A 3 x 3 stem, seventeen blocks, a 1 x 1 convolution, a mean, and a linear head."""
 
   def __init__(self, *, num_classes: int, rngs: nnx.Rngs):
     """Create the network with `num_classes` logits."""

@@ -1,5 +1,4 @@
-"""MSDNet (Huang et al. 2018, arXiv:1703.09844), with several scales and several
-exits.
+"""MSDNet (Huang et al. 2018, arXiv:1703.09844), with several scales and several exits.
 
 A model is one exit, which its name states; all exits of a network have the same
 variables, so that one checkpoint serves them all. `msdnet22_exit...` is the
@@ -106,8 +105,7 @@ class Step(NamedTuple):
 def plan(
   steps: tuple[int, ...], width: int, growth: int
 ) -> Iterator[list[Step]]:
-  """Plan the layers of each block: the `max` pruning, channels halved at each
-  drop.
+  """Plan the layers of each block: the `max` pruning, channels halved at each drop.
 
   Args:
     steps: layers of each block.

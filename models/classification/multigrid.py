@@ -32,9 +32,7 @@ _GRIDS = ((0, -1, -2), (1, 0, -1), (2, 1), (3,))
 
 
 def resampled(grids: Sequence[jax.Array]) -> list[jax.Array]:
-  """Concatenate each grid with the finer one, pooled, and the coarser one,
-  repeated.
-  """
+  """Concatenate each grid with the finer one, pooled, and the coarser one, repeated."""
   out = []
   for i, x in enumerate(grids):
     finer = [halved(y) for y in grids[i - 1 : i]] if i else []

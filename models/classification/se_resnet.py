@@ -80,9 +80,7 @@ class Block(nnx.Module):
 
 
 class Stem(nnx.Module):
-  """A stem: one 7 x 7 convolution, or SENet-154's three 3 x 3; a ceil-mode
-  pooling.
-  """
+  """A stem: one 7 x 7 convolution, or SENet-154's three 3 x 3; a ceil-mode pooling."""
 
   def __init__(self, outputs: int, deep: bool, *, rngs: nnx.Rngs):
     """Create the stem; `deep` builds SENet-154's."""

@@ -55,9 +55,7 @@ VARIANTS = {
 
 
 def _torchvision_names(pooled: tuple[int, ...]) -> Rules:
-  """Return rules for torchvision's names: positions depend on the poolings'
-  places.
-  """
+  """Return rules for torchvision's names: positions depend on the poolings' places."""
   rules, position = [(r"^features\.0\.", "conv1.")], 3
   for fire in range(2, 10):
     rules.append((rf"^features\.{position}\.", f"fire{fire}."))
@@ -86,9 +84,7 @@ class Fire(nnx.Module):
   """
 
   def __init__(self, inputs: int, squeeze: int, expand: int, *, rngs: nnx.Rngs):
-    """Create the module; `expand` is the channels of each of the two
-    expansions.
-    """
+    """Create the module; `expand` is the channels of each of the two expansions."""
     self.squeeze1x1 = layers.conv(inputs, squeeze, 1, rngs=rngs)
     self.expand1x1 = layers.conv(squeeze, expand, 1, rngs=rngs)
     self.expand3x3 = layers.conv(squeeze, expand, 3, padding=1, rngs=rngs)

@@ -161,9 +161,7 @@ class Attention(nnx.Module):
     return self.qkv(x)
 
   def _score(self, query: jax.Array, key: jax.Array) -> jax.Array:
-    """Map `[B, windows, tokens, heads, width]` to `[.., heads, tokens,
-    tokens]`.
-    """
+    """Map `[B, windows, tokens, heads, width]` to `[.., heads, tokens, tokens]`."""
     return jnp.einsum("bnqhd,bnkhd->bnhqk", query * _HEAD**-0.5, key)
 
   def __call__(self, x: jax.Array) -> jax.Array:
@@ -190,9 +188,7 @@ class Attention(nnx.Module):
     return tuple(map(min, self.window, sides))
 
   def _attend(self, x: jax.Array, mask: np.ndarray) -> jax.Array:
-    """Map `[B, windows, tokens, width]` to the same shape, each window by
-    itself.
-    """
+    """Map `[B, windows, tokens, width]` to the same shape, each window by itself."""
     tokens = x.shape[2]
     qkv = self._project(x).reshape(*x.shape[:3], 3, self.heads, _HEAD)
     query, key, value = (qkv[..., i, :, :] for i in range(3))

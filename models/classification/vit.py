@@ -320,9 +320,7 @@ class Embed(nnx.Module):
 
 
 class Network(nnx.Module):
-  """Patches and one or two tokens through `depth` blocks, and a head on each
-  token.
-  """
+  """Patches and one or two tokens through `depth` blocks, and a head on each token."""
 
   def __init__(
     self,

@@ -1,5 +1,4 @@
-"""Windows of feature maps of pictures or clips, and the positions of their
-tokens.
+"""Windows of feature maps of pictures or clips, and the positions of their tokens.
 
 They serve attention inside windows: Swin (arXiv:2103.14030), Video Swin
 (2106.13230), MaxViT (2204.01697).

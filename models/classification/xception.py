@@ -48,9 +48,7 @@ class Separable(nnx.Module):
 
 
 class Block(nnx.Module):
-  """A block: relu, separable convolution and norm, repeated; a pooling; a
-  shortcut.
-  """
+  """A block: relu, separable convolution and norm, repeated; a pooling; a shortcut."""
 
   def __init__(
     self,

@@ -1,5 +1,4 @@
-"""A reader of the arrays in a .caffemodel: it parses only the messages that
-hold them.
+"""A reader of the arrays in a .caffemodel: it parses only the messages that hold them.
 
 Field numbers are those of BVLC/caffe src/caffe/proto/caffe.proto:
 NetParameter.layer = 100 (LayerParameter: name = 1, type = 2, blobs = 7) and, in
@@ -21,8 +20,7 @@ _FIELDS = {_LAYER: (1, 7), _V1_LAYER: (4, 6)}
 
 
 def read(data: bytes) -> dict[str, np.ndarray]:
-  """Read float32 arrays by `<layer>/weight`, `<layer>/bias`, ..., in file
-  order.
+  """Read float32 arrays by `<layer>/weight`, `<layer>/bias`, ..., in file order.
 
   Weights of convolutions are OIHW. A layer's third and later arrays (of Caffe's
   BatchNorm, for one) are called `<layer>/2`, `<layer>/3`, ...

@@ -1,5 +1,4 @@
-"""Readers of checkpoint files: float32 numpy arrays by name, in the file's
-order.
+"""Readers of checkpoint files: float32 numpy arrays by name, in the file's order.
 
 The endings decide. A checkpoint in several files is named by its index
 (`model.safetensors.index.json`), or by the folder that holds it. No reader
@@ -132,9 +131,9 @@ def _read(path: pathlib.Path) -> Arrays:
   suffix = path.suffix.lower()
   if suffix not in _READERS:
     raise errors.UserError(
-      f"{path}: the ending {path.suffix!r} is of no checkpoint, expected one of"
-      f" {', '.join(_READERS)} or an orbax directory. If it is one of them, give"
-      " it that ending."
+      f"{path}: got the ending {path.suffix!r}, expected one of"
+      f" {', '.join(_READERS)} or an orbax directory. If the file is such a checkpoint,"
+      " give it that ending."
     )
   reading.file_size(
     path
@@ -188,9 +187,7 @@ def hub_order(names: Iterable[str]) -> list[str]:
 
 
 def file_of(checkpoint: epath.Path) -> epath.Path | None:
-  """Return the file that holds a checkpoint, or its index; None for orbax
-  folders.
-  """
+  """Return the file that holds a checkpoint, or its index; None for orbax folders."""
   if not checkpoint.is_dir():
     return checkpoint
   present = hub_order(paths.names(checkpoint))
@@ -199,8 +196,7 @@ def file_of(checkpoint: epath.Path) -> epath.Path | None:
 
 
 def classes_of_training(checkpoint: str | os.PathLike[str]) -> int | None:
-  """Return the number of classes of a training, from its workdir or weights in
-  it.
+  """Return the number of classes of a training, from its workdir or weights in it.
 
   The result is None for other checkpoints.
   """
@@ -217,8 +213,8 @@ def _check_mean(folder: epath.Path, present: Sequence[str]) -> None:
     return
   if reading.json_file(disclosure).get("weights_ema"):
     raise errors.UserError(
-      f"{folder}: {weights_file.EMA_FILE} is not there, which"
-      f" {weights_file.DISCLOSURE} says that the folder stands for. Bring it back, or"
+      f"{folder}: {weights_file.EMA_FILE} is missing, the weights that"
+      f" {weights_file.DISCLOSURE} describes. Bring it back, or"
       f" name the weights of the last step: {folder / weights_file.FILE}."
     )
 
@@ -230,8 +226,7 @@ def _check_ended(folder: pathlib.Path) -> None:
   if key in record:
     raise errors.UserError(
       f"{folder}: the training there has not ended: it has no {weights_file.FILE}"
-      " yet. Run its robust-tfds train again, which goes on from where it was"
-      " stopped."
+      " yet. Run its robust-tfds train command again, which continues it."
     )
 
 
@@ -309,9 +304,7 @@ def _header(path: pathlib.Path | epath.Path) -> dict[str, Any]:
 
 
 def _offsets(path: pathlib.Path) -> dict[str, int]:
-  """Return where each array starts: the order of writing is the network's
-  order.
-  """
+  """Return where each array starts: the order of writing is the network's order."""
   starts = {}
   for name, entry in _header(path).items():
     if name == "__metadata__":
@@ -459,9 +452,7 @@ def _without_echo() -> Iterator[None]:
 
 
 def _check_promises(path: pathlib.Path, metadata: Any) -> None:
-  """Refuse arrays that the folder's files cannot hold; they would end the
-  process.
-  """
+  """Refuse arrays that the folder's files cannot hold; they would end the process."""
   import jax
   import orbax.checkpoint as ocp
 

@@ -61,9 +61,7 @@ def doubt(
 
 
 def generation_message(model: NetworkModel, what: str, style: str) -> str:
-  """Return the error for a file whose arrays mean other numbers than the
-  model's.
-  """
+  """Return the error for a file whose arrays mean other numbers than the model's."""
   return (
     f"{what}, and {model.name} is of {model.spec.weights}: they differ in the"
     " place of the background, the ends of boxes and the anchors, so the same"

@@ -1,5 +1,4 @@
-"""Matching of a checkpoint's arrays with a model's variables, each exactly
-once.
+"""Matching of a checkpoint's arrays with a model's variables, each exactly once.
 
 Our path `layer1/0/conv1/kernel` is `layer1.0.conv1.weight` in torch's words. A
 family lists, per style of checkpoint, regular expressions that turn the file's
@@ -317,8 +316,7 @@ def _best_style(
   shapes: Mapping[Path, Shape],
   styles: Mapping[str, Rules],
 ) -> tuple[str, dict[str, Path | None], tuple[str, ...]]:
-  """Return the style with the most hits, our path by name in the file, and its
-  equals.
+  """Return the style with the most hits, our path by name in the file, and its equals.
 
   Among styles that fit equally, one with empty rules is taken, which means that
   the family's names are its own; then our names in torch's words.
@@ -352,9 +350,7 @@ def _labels(
 
 
 def _checked_sources(matched: _Matched) -> dict[str, Path]:
-  """Return our path by name in the file: every array once, every variable
-  filled.
-  """
+  """Return our path by name in the file: every array once, every variable filled."""
   sources: dict[str, Path] = {}
   taken: dict[Path, str] = {}
   for source, path in matched.paths.items():

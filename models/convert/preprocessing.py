@@ -52,7 +52,7 @@ def judge(
   declared: Declared,
   weights: str = "",
 ) -> Declared:
-  """Judge what is declared about a checkpoint that fits a model.
+  """Judge the declarations about a checkpoint that fits a model.
 
   Args:
     model: the model of the arrays.
@@ -81,7 +81,7 @@ def _judged(
   declared: Declared,
   weights: str,
 ) -> Declared:
-  """Judge what is declared about pixels alone."""
+  """Judge the declarations about pixels."""
   pictures = type(model.spec) is Spec  # other models are judged by name alone
   if pictures and declared.doubt:
     return Declared(origin=declared.origin, doubt=declared.doubt)
@@ -113,7 +113,7 @@ def differences(spec: ModelSpec, fields: Mapping[str, Any]) -> dict[str, tuple]:
 def prepared(
   spec: Spec | ModelSpec, fields: Mapping[str, Any] | None = None
 ) -> Prepared:
-  """Return how a spec prepares pictures, with `fields` before its own."""
+  """Return a spec's preprocessing as (name, value) pairs; `fields` override it."""
   values = {
     name: value
     for name, value in dataclasses.asdict(spec).items()
@@ -216,18 +216,14 @@ def _family_models(
 
 
 def _same_network(model: NetworkModel) -> Iterator[str]:
-  """Yield models with the same arrays: of the same family, with the same
-  options.
-  """
+  """Yield models with the same arrays: of the same family, with the same options."""
   for name, variant in model.family.variants.items():
     if variant.options == model.variant.options:
       yield name
 
 
 def _rows(models: set[str], label: str, num_classes: int) -> list[known.Known]:
-  """Return known checkpoints of a family; with the same number of classes, if
-  any.
-  """
+  """Return known checkpoints of a family; with the same number of classes, if any."""
   rows = [
     row
     for row in known.every()

@@ -16,9 +16,7 @@ from robust_tfds.storage import npz, paths
 
 
 def write_npz(variables: Variables, out: epath.Path) -> str:
-  """Write the variables as an npz, the same bytes each time, and return its
-  sha256.
-  """
+  """Write the variables as an npz, the same bytes each time, and return its sha256."""
   flat = {
     "/".join(path): np.asarray(array)
     for path, array in variables_lib.flatten(variables).items()
@@ -84,9 +82,7 @@ def write_report(
 def _parity(
   checkpoint: epath.Path, loaded: match.Loaded
 ) -> dict[str, Any] | str:
-  """Return max |d| of our logits to the reference's, or why it was not
-  measured.
-  """
+  """Return max |d| of our logits to the reference's, or why it was not measured."""
   from models.convert import oracle
 
   model = loaded.model

@@ -59,8 +59,7 @@ def inside_padded(
   each: int,
   sizes: jax.Array,
 ) -> jax.Array:
-  """Return which anchors belong to places in the padded pictures: bool `[B,
-  A]`.
+  """Return which anchors belong to places in the padded pictures: bool `[B, A]`.
 
   Args:
     features: as for `grid`.
@@ -80,9 +79,7 @@ def inside_padded(
 def laid(
   cell: np.ndarray, features: tuple[int, int], step: tuple[int, int]
 ) -> np.ndarray:
-  """Lay anchors `[A, 4]` at every place of (rows, columns): `[rows columns A,
-  4]`.
-  """
+  """Lay anchors `[A, 4]` at every place of (rows, columns): `[rows columns A, 4]`."""
   y, x = np.mgrid[0 : features[0], 0 : features[1]]
   corner = np.stack([x * step[1], y * step[0]] * 2, -1).reshape(-1, 1, 4)
   return (corner + cell[None]).reshape(-1, 4)

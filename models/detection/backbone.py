@@ -104,9 +104,7 @@ class Coarser(nnx.Module):
 
 
 class Pyramid(nnx.Module):
-  """A feature pyramid: lateral connections, a top-down path, and coarser
-  levels.
-  """
+  """A feature pyramid: lateral connections, a top-down path, and coarser levels."""
 
   def __init__(self, *, first: int, coarser: str, rngs: nnx.Rngs):
     """Build the pyramid.

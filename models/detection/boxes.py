@@ -50,9 +50,7 @@ def decode(
   weights: tuple[float, ...],
   rules: Rules = RULES["torchvision"],
 ) -> jax.Array:
-  """Decode boxes from offsets; undoes `encode` up to the rules' limits of
-  sizes.
-  """
+  """Decode boxes from offsets; undoes `encode` up to the rules' limits of sizes."""
   offsets = offsets / jnp.array(weights)
   size, centre = _size(anchors, rules.edge), _centre(anchors)
   middle = offsets[..., :2] * size + centre

@@ -1,5 +1,4 @@
-"""A detector that is a Python function of one picture, called picture by
-picture.
+"""A detector that is a Python function of one picture, called picture by picture.
 
 Each picture is cut from its canvas, so that the function sees it at its own
 size. It answers with a dict of `boxes` `[n, 4]` (x1, y1, x2, y2 in px),
@@ -23,7 +22,7 @@ from robust_tfds import errors
 # Name -> axes of one detection.
 _EACH: dict[str, tuple[int, ...]] = {"boxes": (4,), "scores": (), "classes": ()}
 
-_THRESHOLD = 0.5  # as in `masks.paste`
+_THRESHOLD = 0.5  # as in torchvision
 
 Detections = dict[str, np.ndarray]
 

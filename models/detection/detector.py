@@ -88,8 +88,7 @@ class Detector(NetworkModel):
   def frozen_paths(
     self, *, stages: int = 0, frozen_norms: bool = True
   ) -> frozenset[Path]:
-    """Return the frozen paths of any network, and those of norms that stay
-    constant.
+    """Return the frozen paths of any network, and those of norms that stay constant.
 
     Published detectors were fine-tuned with the stem and `layer1` frozen:
     `stages=2`.

@@ -64,9 +64,7 @@ _OF_BRANCHES: Rules = (
 
 
 class SemanticHead(nnx.Module):
-  """The semantic branch: all levels fused, four convolutions, features for
-  boxes.
-  """
+  """The semantic branch: all levels fused, four convolutions, features for boxes."""
 
   def __init__(self, width: int, *, rngs: nnx.Rngs):
     """Create the branch for five levels of `width`; `conv_logits` is for
@@ -89,8 +87,7 @@ class SemanticHead(nnx.Module):
   def __call__(
     self, levels: Sequence[jax.Array], sizes: jax.Array
   ) -> jax.Array:
-    """Return the input of `embedding` and `logits`, `[B, H, W, 256]` of stride
-    8.
+    """Return the input of `embedding` and `logits`, `[B, H, W, 256]` of stride 8.
 
     Args:
       levels: P2..P6.
@@ -152,9 +149,7 @@ def _brought(
 
 
 class Heads(roi_heads.RoIHeads):
-  """The heads of a cascade, with the semantic branch and the flow between
-  masks.
-  """
+  """The heads of a cascade, with the semantic branch and the flow between masks."""
 
   def __init__(self, *, width: int = WIDTH, rngs: nnx.Rngs, **options: Any):
     """Create the heads; the options are `RoIHeads`'s."""
@@ -192,9 +187,7 @@ class Heads(roi_heads.RoIHeads):
     train: TrainRules,
     key: jax.Array,
   ) -> Losses:
-    """Return the losses of `RoIHeads`, and `loss_semantic_seg` if stuff is
-    labelled.
-    """
+    """Return the losses of `RoIHeads`, and `loss_semantic_seg` if stuff is labelled."""
     semantic = self.semantic_head(levels, truth.sizes)
     levels = [*levels, self.semantic_head.embedding(semantic)]
     given = proposals, valid, canvas, truth, train, key
@@ -215,9 +208,7 @@ class Heads(roi_heads.RoIHeads):
     train: TrainRules,
     key: jax.Array,
   ) -> matching.Regions:
-    """Choose anew among the boxes that the stage has made: interleaved
-    execution.
-    """
+    """Sample again among the stage's own boxes: interleaved execution."""
     del chosen
     return self._chosen(stage, boxes, valid, truth, train, key)
 
@@ -243,8 +234,7 @@ class Heads(roi_heads.RoIHeads):
 
 
 def _semantic_loss(logits: jax.Array, truth: Truth) -> jax.Array:
-  """Compute the cross-entropy of the stuff at every place of stride 8, without
-  255.
+  """Compute the cross-entropy of the stuff at every place of stride 8, without 255.
 
   mmdetection resizes the picture's labels to the network's size and then to an
   eighth of it, by nearest pixels both times.

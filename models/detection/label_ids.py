@@ -22,8 +22,7 @@ Labels = str | Mapping[int, int]
 def classes(
   name: str, spec: DetectorSpec, labels: Labels | None
 ) -> dict[int, int]:
-  """Return the class in 0..num_classes-1 of each label id, -1 for an id of no
-  class.
+  """Return the class in 0..num_classes-1 of each label id, -1 for an id of no class.
 
   Args:
     name: name of the model, for errors.
@@ -54,7 +53,7 @@ def classes(
     )
   if labels == "coco91" and count != _COCO:
     raise errors.UserError(
-      f"{name} got labels='coco91', which is of {_COCO} classes, and a spec with"
+      f"{name} got labels='coco91', which has {_COCO} classes, and a spec with"
       f" num_classes={count}."
     )
   if labels == "from_zero":

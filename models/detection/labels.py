@@ -55,8 +55,7 @@ def table(style: str, num_classes: int) -> tuple[int, ...]:
 
 
 def outputs(labels: Sequence[int], classes: jax.Array) -> jax.Array:
-  """Return the output of each class, int32; the background's for classes below
-  0.
+  """Return the output of each class, int32; the background's for classes below 0.
 
   Args:
     labels: class of each output, see `table`.

@@ -1,5 +1,4 @@
-"""Mask targets: the part of an object's mask that a head is to find in a box,
-28 x 28.
+"""Mask targets: the part of an object's mask that a head is to find in a box, 28 x 28.
 
 torchvision (`project_masks_on_boxes`): RoIAlign of the mask, as many samples a
 bin as it has pixels. mmdetection 2.x: the same with pixel centres at
@@ -125,9 +124,7 @@ def _shares(taps: Taps, factor: jax.Array, bins: int, side: int) -> jax.Array:
 def _resized(
   low: jax.Array, high: jax.Array, limit: jax.Array, bins: int
 ) -> Taps:
-  """Return two neighbours of every bin's centre with their weights, like
-  OpenCV.
-  """
+  """Return two neighbours of every bin's centre with their weights, like OpenCV."""
   first = jnp.floor(low).astype(jnp.int32)
   count = jnp.maximum(jnp.floor(high).astype(jnp.int32) - first + 1, 1)
   at = jnp.clip((jnp.arange(bins) + 0.5) * count / bins - 0.5, 0, count - 1)

@@ -62,8 +62,7 @@ def from_queries(
   num_labels: int,
   size: tuple[int, int],
 ) -> Detections:
-  """Convert the detections of one picture from the queries of a DETR or its
-  successors.
+  """Convert the detections of one picture from the queries of a DETR or its successors.
 
   One logit more than labels is DETR's "no object": scores are the softmax, and
   each query gives one detection of its most likely label. Networks with as many
@@ -116,9 +115,7 @@ def _softmax(logits: np.ndarray) -> np.ndarray:
 
 
 def _corners(boxes: np.ndarray, size: tuple[int, int]) -> np.ndarray:
-  """Convert centres and sides, as shares of the picture, to x1, y1, x2, y2 in
-  px.
-  """
+  """Convert centres and sides, as shares of the picture, to x1, y1, x2, y2 in px."""
   centre, half = boxes[:, :2], boxes[:, 2:] / 2
   height, width = size
   corners = np.concatenate([centre - half, centre + half], axis=1)

@@ -1,5 +1,4 @@
-"""RetinaNet (Lin et al. 2017, arXiv:1708.02002), as in torchvision and
-mmdetection.
+"""RetinaNet (Lin et al. 2017, arXiv:1708.02002), as in torchvision and mmdetection.
 
 The two differ in the input of P6, in the epsilon of the frozen normalisation,
 in the number of detections, in their labels and by `models.detection.rules`.

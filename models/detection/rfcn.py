@@ -234,9 +234,7 @@ class Network(DetectorNetwork):
   def _proposals(
     self, logits: jax.Array, offsets: jax.Array, sizes: jax.Array
   ) -> tuple[jax.Array, jax.Array]:
-    """Return proposals `[B, 300, 4]` by decreasing objectness, and which are
-    valid.
-    """
+    """Return proposals `[B, 300, 4]` by decreasing objectness, and which are valid."""
     batch, rows, columns, _ = logits.shape
     anchors = jnp.asarray(_anchors(logits))
     whole = sizes // _STRIDE  # features of the picture alone

@@ -1,6 +1,4 @@
-"""Heads on boxes: classes, better boxes and masks, as in torchvision's
-`RoIHeads`.
-"""
+"""Heads on boxes: classes, better boxes and masks, as in torchvision's `RoIHeads`."""
 
 from __future__ import annotations
 
@@ -104,9 +102,7 @@ class MaskPredictor(nnx.Module):
     self.mask_fcn_logits = layers.conv(width, outputs, 1, rngs=rngs)
 
   def __call__(self, x: jax.Array, output: jax.Array) -> jax.Array:
-    """Map `[N, 14, 14, width]` to logits `[N, 28, 28]` of the outputs int32
-    `[N]`.
-    """
+    """Map `[N, 14, 14, width]` to logits `[N, 28, 28]` of the outputs int32 `[N]`."""
     logits = self.mask_fcn_logits(layers.relu(self.conv5_mask(x)))
     chosen = jnp.take_along_axis(logits, output[:, None, None, None], axis=3)
     return chosen[..., 0].astype(jnp.float32)
@@ -219,9 +215,7 @@ class RoIHeads(nnx.Module):
   def _boxes(
     self, stage: int, levels: Sequence[jax.Array], boxes: jax.Array
   ) -> tuple[jax.Array, jax.Array]:
-    """Return logits `[B, N, outputs]` and offsets `[B, N, boxes, 4]` of a
-    stage.
-    """
+    """Return logits `[B, N, outputs]` and offsets `[B, N, boxes, 4]` of a stage."""
     batch, count = boxes.shape[:2]
     features = self._pool(levels, boxes, _BINS)
     flat = features.reshape(batch * count, *features.shape[2:])
@@ -233,9 +227,7 @@ class RoIHeads(nnx.Module):
   def _moved(
     self, stage: int, boxes: jax.Array, offsets: jax.Array, sizes: jax.Array
   ) -> jax.Array:
-    """Move boxes `[B, N, 4]` by offsets `[B, N, boxes, 4]`, inside the
-    pictures.
-    """
+    """Move boxes `[B, N, 4]` by offsets `[B, N, boxes, 4]`, inside the pictures."""
     clip = functools.partial(boxes_lib.clip, edge=self.rules.edge)
     moved = (offsets, boxes[:, :, None], _WEIGHTS[stage], self.rules)
     return jax.vmap(clip)(boxes_lib.decode(*moved), sizes)
@@ -345,9 +337,7 @@ class RoIHeads(nnx.Module):
     train: TrainRules,
     key: jax.Array,
   ) -> matching.Regions:
-    """Return the regions that a stage's mask head learns from: those of its
-    boxes.
-    """
+    """Return the regions that a stage's mask head learns from: those of its boxes."""
     del stage, boxes, valid, truth, train, key
     return chosen
 
@@ -378,9 +368,7 @@ class RoIHeads(nnx.Module):
   def _masks(
     self, levels: Sequence[jax.Array], boxes: jax.Array, output: jax.Array
   ) -> jax.Array:
-    """Compute masks float32 `[B, N, 28, 28]` in [0, 1]; a cascade's are
-    averaged.
-    """
+    """Compute masks float32 `[B, N, 28, 28]` in [0, 1]; a cascade's are averaged."""
     each = self._mask_logits(levels, boxes, output.reshape(-1), self.stages)
     total = functools.reduce(jnp.add, map(jax.nn.sigmoid, each))
     return (total / self.stages).reshape(*boxes.shape[:2], *total.shape[1:])

@@ -1,5 +1,4 @@
-"""Numerical conventions of the libraries by which detectors were trained and
-run.
+"""Numerical conventions of the libraries by which detectors were trained and run.
 
 The libraries share networks and differ in conventions: anchors, the end of a
 box, RoIAlign's samples, the output of the background. mmdetection 1.x:

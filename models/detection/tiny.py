@@ -134,9 +134,7 @@ class Network(Pyramid):
   def _heads(
     self, x: jax.Array
   ) -> tuple[jax.Array, jax.Array, list[tuple[int, int]]]:
-    """Return logits and offsets of all anchors, and (rows, columns) of each
-    level.
-    """
+    """Return logits and offsets of all anchors, and (rows, columns) of each level."""
     logits: list[jax.Array] = []
     offsets: list[jax.Array] = []
     counts: list[tuple[int, int]] = []

@@ -98,9 +98,7 @@ def _call(net: Any, call: Callable[[Any], Any], pixels: np.ndarray) -> Any:
 
 
 def _resized(picture: np.ndarray, spec: DetectorSpec) -> np.ndarray:
-  """Resize a picture by the rule of DETR's transforms, bilinear and
-  antialiased.
-  """
+  """Resize a picture by the rule of DETR's transforms, bilinear and antialiased."""
   height, width = picture.shape[:2]
   high, wide = resized_px(height, width, spec)
   if (high, wide) == (height, width):

@@ -1,5 +1,4 @@
-"""Training conventions of the libraries: how boxes are sampled, and which
-losses.
+"""Training conventions of the libraries: how boxes are sampled, and which losses.
 
 Numbers follow the libraries' own configs. torchvision: models/detection/{rpn,
 roi_heads,retinanet,faster_rcnn,_utils}.py at 0.28. mmdetection 1.x: configs at

@@ -104,8 +104,7 @@ class Enhanced(Model):
     *,
     capture: Sequence[str] | None = None,
   ) -> jax.Array:
-    """Compute float32 logits `[B, classes]` of uint8 RGB `[B, (T,) H, W, 3]` in
-    0..255.
+    """Compute float32 logits `[B, classes]` of uint8 RGB `[B, (T,) H, W, 3]` in 0..255.
 
     Raises:
       UserError: the batch is not uint8, because normalised pixels cannot be

@@ -193,9 +193,7 @@ class ConvNorm(nnx.Module):
 
 
 class Mlp(nnx.Module):
-  """The feed-forward block of transformers and ConvNeXt: linear, exact GELU,
-  linear.
-  """
+  """The feed-forward block of transformers and ConvNeXt: linear, exact GELU, linear."""
 
   def __init__(self, inputs: int, inner: int, outputs: int, *, rngs: nnx.Rngs):
     """Create the module; `inner` is the hidden width."""
@@ -208,8 +206,7 @@ class Mlp(nnx.Module):
 
 
 class Stack(nnx.Module):
-  """A `torch.nn.Sequential`: layers and plain functions, by position or by
-  name.
+  """A `torch.nn.Sequential`: layers and plain functions, by position or by name.
 
   Only the layers are children (named "0", "1", ... where no names are given);
   functions such as `relu` take a position, as they do in torch, and hold
@@ -313,8 +310,7 @@ def max_pool(
 def window_max(
   x: jax.Array, window: Sequence[int], stride: Sequence[int], pads: Pads
 ) -> jax.Array:
-  """Compute the maximum of each window over all axes but the first and the
-  last.
+  """Compute the maximum of each window over all axes but the first and the last.
 
   Args:
     x: `[B, ..., C]`.
@@ -398,9 +394,7 @@ def global_mean(x: jax.Array) -> jax.Array:
 
 
 def flatten_as_torch(x: jax.Array) -> jax.Array:
-  """Flatten `[B, H, W, C]` to `[B, C * H * W]`, in torch's order, so its heads
-  fit.
-  """
+  """Flatten `[B, H, W, C]` to `[B, C * H * W]`, in torch's order, so its heads fit."""
   return x.transpose(0, 3, 1, 2).reshape(x.shape[0], -1)
 
 

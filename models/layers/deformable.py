@@ -1,5 +1,4 @@
-"""Deformable convolutions (arXiv:1703.06211, 1811.11168), by gathers and
-products.
+"""Deformable convolutions (arXiv:1703.06211, 1811.11168), by gathers and products.
 
   y(p) = sum over k of w_k m_k x(p + p_k + d_k)
 
@@ -23,8 +22,7 @@ from models import layers
 
 
 class Conv(nnx.Module):
-  """A convolution without bias whose offsets are predicted by a second
-  convolution.
+  """A convolution without bias whose offsets are predicted by a second convolution.
 
   Its names are mmdetection's: `weight` and `conv_offset`, whose outputs are y0,
   x0, y1, x1, ... of the kernel's places, row by row, then the logits of their

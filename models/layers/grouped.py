@@ -1,5 +1,4 @@
-"""Grouped convolutions, each computed in the form that is fastest on its
-device.
+"""Grouped convolutions, each computed in the form that is fastest on its device.
 
 XLA's are slow on CPUs where a group has few channels. There the convolution is
 a sum of products: of the padded input, shifted by each place of the kernel, and

@@ -1,5 +1,4 @@
-"""Learned position embeddings of a transformer's patches, resized to another
-grid.
+"""Learned position embeddings of a transformer's patches, resized to another grid.
 
 Positions lie in rows of a square grid, after those of tokens that are not
 patches. They are interpolated with cubic kernels, as torch does it: with
@@ -72,9 +71,7 @@ def fit(
 def interpolate(
   array: jax.typing.ArrayLike, rows: np.ndarray, columns: np.ndarray
 ) -> jax.Array:
-  """Multiply positions `[1, n, width]` by a matrix along each side of their
-  grid.
-  """
+  """Multiply positions `[1, n, width]` by a matrix along each side of their grid."""
   array = jnp.asarray(array)
   side = math.isqrt(array.shape[1])
   square = array.reshape(side, side, -1)

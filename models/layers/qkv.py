@@ -79,9 +79,7 @@ def _flat_out(name: str, array: np.ndarray) -> np.ndarray:
 
 
 def _unstacked(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-  """Split arrays that hold all blocks, as big_vision's do, into one array per
-  block.
-  """
+  """Split arrays that hold all blocks, as big_vision's do, into one array per block."""
   out: dict[str, np.ndarray] = {}
   for name, array in arrays.items():
     match = _STACKED.fullmatch(name)

@@ -15,8 +15,7 @@ from flax import nnx
 
 
 class Dropout(nnx.Module):
-  """A `torch.nn.Dropout`: some values become 0, the others grow to keep the
-  mean.
+  """A `torch.nn.Dropout`: some values become 0, the others grow to keep the mean.
 
   Attributes:
     rate: the share of values that become 0, in [0, 1).

@@ -25,6 +25,7 @@ from etils import epath
 from models import weights_file
 from models.convert import sources
 from models.training import named_conditions
+from models.training.data.config import KEPT_PX
 from models.training.named_conditions import Named
 from robust_tfds import errors, reading
 from robust_tfds.records import Record
@@ -201,9 +202,9 @@ def _check_no_training(folder: epath.Path) -> None:
   config = reading.json_file(file)
   if isinstance(config, dict) and _RECIPE in config:
     raise errors.UserError(
-      f"{folder}: {_CONFIG} is of a training (recipe {config[_RECIPE]}), but"
+      f"{folder}: {_CONFIG} belongs to a training (recipe {config[_RECIPE]}), but"
       f" {FILE}, which says what the weights were trained on, is missing. Bring it"
-      " back, train anew, or keep the weights in a folder of their own and say"
+      " back, train again, or keep the weights in a folder of their own and say"
       " config.model.trained_on and config.model.corruptions_seen."
     )
 
@@ -211,7 +212,7 @@ def _check_no_training(folder: epath.Path) -> None:
 def _check_weights(file: epath.Path, digest: str) -> None:
   if paths.sha256(file) != digest:
     raise errors.UserError(
-      f"{file}: these are not the weights that {FILE} beside it is of (sha256"
+      f"{file}: these are not the weights that {FILE} beside it describes (sha256"
       f" {digest}). Bring back the ones that training wrote, or keep other weights"
       " in a folder of their own and say config.model.trained_on."
     )
@@ -220,13 +221,15 @@ def _check_weights(file: epath.Path, digest: str) -> None:
 def data_in_words(config: Config) -> str:
   """Return the data in words: `digits train`.
 
-  A path gives its last name, or the last two as in `pets/train`.
+  A path gives its last name, or the last two as in `pets/train`. Pixels of
+  `data.cache` are said.
   """
   kind, colon, place = config.data.source.partition(":")
   parts = place.rstrip("/").split("/") if colon else [kind]
   two = kind == "tfds" or parts[-1].casefold().startswith(_TRAIN)
   name = "/".join(parts[-2:] if two else parts[-1:])
-  return name if parts[-1] == _TRAIN else f"{name} {config.data.split}"
+  name = name if parts[-1] == _TRAIN else f"{name} {config.data.split}"
+  return name + f" at {KEPT_PX} px" * bool(config.data.cache)
 
 
 def check(config: Config, recipe: base.Recipe) -> None:

@@ -77,8 +77,7 @@ class Named:
 
 
 def place_conditions(place: str) -> Named:
-  """Return the conditions that the name of a TFDS set, or a folder's path,
-  states.
+  """Return the conditions that the name of a TFDS set, or a folder's path, states.
 
   >>> place_conditions("cifar10_corrupted/fog_3:1.0.0").names
   ['fog']

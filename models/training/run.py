@@ -192,8 +192,9 @@ def network(config: Config, classes: int | None) -> NetworkModel:
   recipe = recipes.make_recipe(config.recipe)
   if model.kind not in recipe.KINDS:
     raise errors.UserError(
-      f"config.recipe.name: got {config.recipe['name']!r}, for networks of the kind"
-      f" {' or '.join(recipe.KINDS)}; {model.name} is of the kind {model.kind}."
+      f"config.recipe.name: got {config.recipe['name']!r}, which trains networks of"
+      f" the kind {' or '.join(recipe.KINDS)}; {model.name} is of the kind"
+      f" {model.kind}."
     )
   recipe.check(model.kind, _side(config.data))
   model = model.with_fields(fields) if fields else model

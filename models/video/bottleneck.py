@@ -62,9 +62,7 @@ class Branch(nnx.Module):
     split: bool,
     rngs: nnx.Rngs,
   ):
-    """Create the branch; the second convolution has the strides of time and
-    space.
-    """
+    """Create the branch; the second convolution has the strides of time and space."""
     time, space = strides
     self.conv_a = volumes.Conv3d(
       inputs, inner, (a_frames, 1, 1), 1, (a_frames // 2, 0, 0), rngs=rngs
@@ -170,9 +168,7 @@ class Stage(nnx.Module):
 
 
 class Stem(nnx.Module):
-  """A stem: a strided `frames` x 7 x 7 convolution, then a 3 x 3 pooling of
-  space.
-  """
+  """A stem: a strided `frames` x 7 x 7 convolution, then a 3 x 3 pooling of space."""
 
   def __init__(
     self, outputs: int, frames: int, *, pool: bool = True, rngs: nnx.Rngs

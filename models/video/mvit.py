@@ -86,9 +86,7 @@ _WIDTH = 96  # width of the first block, in one head
 
 
 def regroup(arrays: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
-  """Split joint `qkv` layers in three: newer PySlowFast and torchvision join
-  them.
-  """
+  """Split joint `qkv` layers in three: newer PySlowFast and torchvision join them."""
   parted: dict[str, np.ndarray] = {}
   for name, array in arrays.items():
     before, joint, leaf = name.rpartition(".attn.qkv.")
@@ -145,9 +143,7 @@ def _offsets(queries: int, keys: int) -> np.ndarray:
 
 
 class Attention(nnx.Module):
-  """Attention of pooled queries to pooled keys; only the class token is not
-  pooled.
-  """
+  """Attention of pooled queries to pooled keys; only the class token is not pooled."""
 
   pool_q: volumes.Conv3d
   pool_k: volumes.Conv3d
@@ -287,9 +283,7 @@ class Block(nnx.Module):
   def __call__(
     self, state: tuple[jax.Array, tuple[int, ...]]
   ) -> tuple[jax.Array, tuple[int, ...]]:
-    """Map tokens `[B, 1 + T * H * W, width]` and their T, H, W to the next
-    ones.
-    """
+    """Map tokens `[B, 1 + T * H * W, width]` and their T, H, W to the next ones."""
     x, grid = state
     normal = self.norm1(x)
     attended, out = self.attn(normal, grid)
@@ -371,9 +365,7 @@ class Head(nnx.Module):
 
 
 class Network(nnx.Module):
-  """A network of patches and a class token through 16 blocks of four
-  resolutions.
-  """
+  """A network of patches and a class token through 16 blocks of four resolutions."""
 
   def __init__(
     self,

@@ -89,9 +89,7 @@ class Block(nnx.Module):
   def __init__(
     self, inputs: int, outputs: int, stride: int, kind: str, *, rngs: nnx.Rngs
   ):
-    """Create the module; `kind` is `full`, `split` (2+1) or `space` (without
-    time).
-    """
+    """Create the module; `kind` is `full`, `split` (2+1) or `space` (without time)."""
     # Split convolutions have as many parameters as full ones (section 3.5 of
     # the paper).
     middle = inputs * outputs * 27 // (inputs * 9 + 3 * outputs)

@@ -59,9 +59,7 @@ def _conv(
   *,
   rngs: nnx.Rngs,
 ) -> layers.Stack:
-  """Build a convolution that keeps the size except for its stride, a norm and
-  ReLU.
-  """
+  """Build a convolution that keeps the size except for its stride, a norm and ReLU."""
   time, high, wide = kernel
   around = (time // 2, high // 2, wide // 2)
   return layers.Stack(

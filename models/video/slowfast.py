@@ -53,9 +53,7 @@ CHECKPOINTS: dict[str, Rules] = {
 
 
 class Fusion(nnx.Module):
-  """A fusion that brings fast features to the slow pathway by a strided
-  convolution.
-  """
+  """A fusion that brings fast features to the slow pathway by a strided convolution."""
 
   def __init__(self, channels: int, *, rngs: nnx.Rngs):
     """Create the fusion of `channels` of the fast pathway into twice as many."""

@@ -67,8 +67,7 @@ class VideoSpec(Spec):
       )
 
   def check_shape(self, name: str, shape: tuple[int, ...]) -> None:
-    """Check a shape like `Spec.check_shape`, and refuse clips of another
-    length.
+    """Check a shape like `Spec.check_shape`, and refuse clips of another length.
 
     Raises:
       UserError: the shape is wrong; the message has the expected one.

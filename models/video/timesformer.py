@@ -67,8 +67,7 @@ class Block(nnx.Module):
   """
 
   def __init__(self, width: int, heads: int, rate: float, *, rngs: nnx.Rngs):
-    """Create the block; the MLP is four times as wide, and residuals drop at
-    `rate`.
+    """Create the block; the MLP is four times as wide, and residuals drop at `rate`.
 
     In time they are drawn for every place, in space for every frame, like the
     authors' rows.

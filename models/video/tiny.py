@@ -56,9 +56,7 @@ class Network(nnx.Module):
   """A strided stem, three blocks of 32, 64 and 96 channels, and a linear head."""
 
   def __init__(self, *, num_classes: int, rngs: nnx.Rngs):
-    """Create the network, for any number of frames and any size from 16 pixels
-    up.
-    """
+    """Create the network, for any number of frames and any size from 16 pixels up."""
     self.stem = volumes.Conv3d(
       3, 16, (3, 5, 5), (1, 2, 2), (1, 2, 2), bias=True, rngs=rngs
     )

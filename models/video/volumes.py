@@ -23,9 +23,7 @@ _PICTURES = ("NHWC", "HWIO", "NHWC")
 
 
 class Form(NamedTuple):
-  """The form of a 3-D convolution: strides and padding along T, H, W, and
-  groups.
-  """
+  """The form of a 3-D convolution: strides and padding along T, H, W, and groups."""
 
   stride: tuple[int, int, int]
   padding: tuple[int, int, int]
@@ -134,9 +132,7 @@ def convolve_clips(x: jax.Array, kernel: jax.Array, *, form: Form) -> jax.Array:
 def convolve_frames(
   x: jax.Array, kernel: jax.Array, *, form: Form
 ) -> jax.Array:
-  """Compute `convolve_clips` by 2-D convolutions, one for each frame of the
-  kernel.
-  """
+  """Compute `convolve_clips` by 2-D convolutions, one for each frame of the kernel."""
   stride, padding = form.stride, form.padding
   if form.groups == x.shape[-1] == kernel.shape[-1]:
     return _convolve_depthwise(x, kernel, form)

@@ -113,9 +113,7 @@ class SqueezeExcite(nnx.Module):
 
 
 class Branch(nnx.Module):
-  """A branch of 1 x 1 x 1, a depthwise 3 x 3 x 3, 1 x 1 x 1; SiLU after the
-  second.
-  """
+  """A branch of 1 x 1 x 1, a depthwise 3 x 3 x 3, 1 x 1 x 1; SiLU after the second."""
 
   def __init__(
     self,
@@ -259,9 +257,7 @@ class Pool(nnx.Module):
   def __init__(
     self, inputs: int, window: tuple[int, int, int], *, rngs: nnx.Rngs
   ):
-    """Create the pooling; `window` is the last grid's size for the published
-    clips.
-    """
+    """Create the pooling; `window` is the last grid's size for the published clips."""
     inner = int(2.25 * inputs)
     self.pre_conv = volumes.Conv3d(inputs, inner, 1, rngs=rngs)
     self.pre_norm = layers.BatchNorm(inner, rngs=rngs)

@@ -14,7 +14,7 @@ import numpy as np
 
 from models.convert import match, sources
 from models.zero_shot import prompts as prompts_lib
-from models.zero_shot import tokenizer, tower
+from models.zero_shot import tokenizer
 from robust_tfds import errors
 
 _SHOWN = 3  # templates that a sentence lists
@@ -69,6 +69,8 @@ class Head:
 
   def embeddings(self) -> np.ndarray:
     """Compute the classes' embeddings: float32 `[classes, n]`, of length 1."""
+    from models.zero_shot import tower
+
     each = tower.embed(self.tower, self.ids)
     mean = each.reshape(len(self.texts.names), -1, each.shape[1]).mean(1)
     length = np.linalg.norm(mean, axis=1, keepdims=True)
@@ -145,6 +147,8 @@ def head(
     UserError: there is no text tower or no vocabulary, or they do not fit.
   """
   located = sources.locate(checkpoint)
+  from models.zero_shot import tower
+
   loaded = tower.load(name, located)
   read = tokenizer.find(located.path)
   size = loaded.model.spec.num_classes

@@ -387,9 +387,7 @@ def _codes(texts: Sequence[str]) -> np.ndarray:
 
 
 def _first_malformed(texts: Sequence[str]) -> int | None:
-  """Return the index of the first malformed string; None if all are
-  well-formed.
-  """
+  """Return the index of the first malformed string; None if all are well-formed."""
   if all(texts) and all(map(str.isascii, texts)):
     codes = _codes(texts)
     ends = np.cumsum([len(text) for text in texts])

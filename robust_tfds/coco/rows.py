@@ -142,9 +142,7 @@ class Rows:
     return out
 
   def boxes(self, key: str = "bbox") -> np.ndarray:
-    """Return boxes x, y, w, h: finite numbers with sides >= 0, float64 `[N,
-    4]`.
-    """
+    """Return boxes x, y, w, h: finite numbers with sides >= 0, float64 `[N, 4]`."""
     values = self.values(key)
     expected = (
       "[x, y, w, h] expected",

@@ -1,5 +1,4 @@
-"""Batches of pictures: checks of their arrays, and how their examples are
-processed.
+"""Batches of pictures: checks of their arrays, and how their examples are processed.
 
 Pictures (`image/`) and sequences (`sequence/`) share this code: plugins see a
 `Scene`, one picture of the batch with all that they may use.
@@ -248,8 +247,7 @@ def over_batch(
   *arrays: Image | None,
   at_once: int | None = None,
 ) -> jax.Array:
-  """Apply `function` to every example: together on accelerators, in turn on the
-  CPU.
+  """Apply `function` to every example: together on accelerators, in turn on the CPU.
 
   An image's intermediates fit a core's cache, a batch's do not: processing in
   turn is two to five times as fast for anything with more than one pass.

@@ -29,8 +29,7 @@ Shape = tuple[int, int]  # height and width, px
 
 
 def shape(height: int, width: int) -> tuple[int, int]:
-  """Return the canvas of a picture: (height, width) in px, at least the
-  picture's.
+  """Return the canvas of a picture: (height, width) in px, at least the picture's.
 
   Raises:
     UserError: the picture is so long and thin that its canvas has more pixels
@@ -110,8 +109,7 @@ def _added(pair: tuple[Shape, Shape], counts: Mapping[Shape, int]) -> int:
 
 
 def smallest(canvases: Iterable[Shape], height: int, width: int) -> Shape:
-  """Return the smallest of some canvases that holds a picture, else its own by
-  `shape`.
+  """Return the smallest of some canvases that holds a picture, else its own by `shape`.
 
   Raises:
     UserError: as for `shape`.

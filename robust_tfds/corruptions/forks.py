@@ -21,8 +21,8 @@ def check() -> None:
   """
   if _stale:
     raise errors.UserError(
-      "This process was forked from one that uses JAX, whose threads are not here:"
-      " corruptions would wait for ever. Start workers otherwise:"
+      "This process was forked from one that uses JAX, whose threads a fork loses:"
+      " corruptions would wait for ever. Start workers without a fork:"
       " DataLoader(..., multiprocessing_context='spawn'), or 'forkserver'; without"
       " PyTorch multiprocessing.get_context('spawn')."
     )

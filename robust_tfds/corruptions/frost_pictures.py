@@ -137,9 +137,7 @@ def check(
 
 
 def is_named(frost_dir: str | os.PathLike | None) -> bool:
-  """Return whether the user named the pictures' folder, so that they must be
-  there.
-  """
+  """Return whether the user named the pictures' folder, so that they must be there."""
   return bool(frost_dir or os.environ.get(VARIABLE))
 
 
@@ -196,8 +194,7 @@ def folder(manual_dir: str | os.PathLike | None = None) -> epath.Path:
 
 
 def take(source: str | os.PathLike) -> epath.Path:
-  """Put the pictures of an archive or folder into the cache, and return their
-  folder.
+  """Put the pictures of an archive or folder into the cache, and return their folder.
 
   Args:
     source: a wheel or an sdist of `imagecorruptions`, an unpacked folder of

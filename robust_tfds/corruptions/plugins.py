@@ -1,5 +1,4 @@
-"""The contracts of plugin files, for each kind of data, and how they are
-loaded.
+"""The contracts of plugin files, for each kind of data, and how they are loaded.
 
 A file of `image/`, `sequence/` or `video/` is a corruption and ends in
 
@@ -328,9 +327,7 @@ def check_size(
 
 
 def sequence(name: str) -> Perturbation:
-  """Return the plugin of a perturbation of sequences; UserError with a
-  suggestion.
-  """
+  """Return the plugin of a perturbation of sequences; UserError with a suggestion."""
   return _load("sequences", name, Perturbation)
 
 

@@ -39,8 +39,7 @@ def example_key(
   example_id: str,
   frame: int = 0,
 ) -> jax.Array:
-  """Return the key of one example: a function of its arguments and nothing
-  else.
+  """Return the key of one example: a function of its arguments and nothing else.
 
   It has the bytes of `robust_tfds.conditions.raw_keys`.
 
@@ -134,9 +133,7 @@ def single(key: jax.typing.ArrayLike) -> jax.Array:
 
 
 def host_key(key: jax.typing.ArrayLike) -> np.ndarray:
-  """Return `single` as numpy; words on the host are not sent to a device and
-  back.
-  """
+  """Return `single` as numpy; words on the host are not sent to a device and back."""
   if isinstance(key, np.ndarray) and (key.dtype, key.shape) == (
     np.uint32,
     (2,),
@@ -268,9 +265,7 @@ def keys_of_frames(keys: jax.Array, count: int) -> jax.Array:
 
 
 def words(key: jax.typing.ArrayLike, count: int) -> np.ndarray:
-  """Compute `bits(key, (count,))` on the host, for any length: uint32
-  `[count]`.
-  """
+  """Compute `bits(key, (count,))` on the host, for any length: uint32 `[count]`."""
   number = np.arange(count, dtype=np.uint32)
   with np.errstate(over="ignore"):
     x0, _ = _threefry(_host_raw(key), number, np.zeros_like(number))

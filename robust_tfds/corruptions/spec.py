@@ -72,7 +72,7 @@ class Edition:
       if name in severities:
         return tuple(severities[name])
     raise errors.UserError(
-      f"No severities for edition {self.name!r}: this corruption has those of"
+      f"No severities for edition {self.name!r}: this corruption has severities for"
       f" {', '.join(map(repr, severities))}."
     )
 
@@ -129,7 +129,7 @@ def edition_for(side_px: int) -> str:
   if not covering:
     largest = max(e.plasma_px or 0 for e in EDITIONS.values())
     raise errors.UserError(
-      f"No edition of the corruptions is of {side_px} px; they serve pictures of"
+      f"No edition of the corruptions has {side_px} px; they are for pictures of"
       f" up to {largest} px. Use a smaller crop, e.g. data.geometry=inception."
     )
   return min(covering, key=lambda e: abs(math.log(e.side_px / side_px))).name

@@ -1,6 +1,4 @@
-"""Trials of a user's corruption on a synthetic picture, before data is
-prepared.
-"""
+"""Trials of a user's corruption on a synthetic picture, before data is prepared."""
 
 import functools
 from typing import Any

@@ -126,8 +126,8 @@ def frames_at(
   numbers = sorted(numbers_of(count))
   if numbers and not 0 <= numbers[0] <= numbers[-1] < count:
     raise errors.UserError(
-      f"Frames {numbers[0]}..{numbers[-1]} asked for, {_named(video)} has"
-      f" {count}."
+      f"Got the frame numbers {numbers[0]}..{numbers[-1]}, but {_named(video)} has"
+      f" {count} frames."
     )
   if held is not None:
     yield from ((number, _pixels(held[number])) for number in numbers)

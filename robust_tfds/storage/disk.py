@@ -189,7 +189,7 @@ def _children(folder: epath.Path) -> list[epath.Path]:
       return []
 
 
-def move(source: epath.Path, target: epath.Path, first: str = "") -> None:
+def move(source: epath.Path, target: epath.Path) -> None:
   """Move a file or a folder to where nothing is.
 
   A bucket's objects move one after the other.
@@ -197,8 +197,6 @@ def move(source: epath.Path, target: epath.Path, first: str = "") -> None:
   Args:
     source: what is there.
     target: its new name; the folders above it are made.
-    first: name of the file that goes before the others of its folder, because
-      these mean nothing without it.
 
   Raises:
     DiskError: it could not be moved, or not all of it.
@@ -208,9 +206,8 @@ def move(source: epath.Path, target: epath.Path, first: str = "") -> None:
     if paths.is_local(source):
       os.replace(source, target)
     elif source.is_dir():
-      children = sorted(source.iterdir(), key=lambda p: (p.name != first, p))
-      for child in children:
-        move(child, target / child.name, first)
+      for child in sorted(source.iterdir()):
+        move(child, target / child.name)
     else:
       source.replace(target)
 

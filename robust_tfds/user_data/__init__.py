@@ -127,8 +127,8 @@ def check_options(kind: str, options: Options) -> None:
     unset = value is False or value in (None, "", ())  # 0 is an id
     if not unset and kind not in kinds:
       raise errors.UserError(
-        f"{option}={value!r}: {kind}: has none, {':, '.join(kinds)}: has. Leave it"
-        " out."
+        f"{option}={value!r}: only {':, '.join(kinds)}: has this option, {kind}: has"
+        " not. Leave it out."
       )
   if options.split not in ("", "test") and kind != "tfds":
     raise errors.UserError(

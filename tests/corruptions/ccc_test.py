@@ -1,7 +1,7 @@
 """Edition `ccc`: severities between the whole ones (Press et al. 2023)."""
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from robust_tfds import conditions, corruptions, datasets, errors
 from robust_tfds.corruptions import plugins
@@ -143,7 +143,3 @@ class RefusalsTest(parameterized.TestCase):
   def test_no_configs(self):
     with self.assertRaisesRegex(errors.UserError, "Unknown"):
       datasets.builder("imagenet_c", "fog_2.5")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -314,7 +314,9 @@ class EditionTest(parameterized.TestCase):
     rows = {"imagenet": (1,), "tiny_imagenet": (2,)}
     self.assertEqual(spec.edition("inception").row(rows), (1,))
     self.assertEqual(spec.edition("imagenet64").row(rows), (2,))
-    with self.assertRaisesRegex(errors.UserError, "has those of 'imagenet'"):
+    with self.assertRaisesRegex(
+      errors.UserError, "has severities for 'imagenet'"
+    ):
       spec.edition("cifar10").row(rows)
 
   @parameterized.parameters(

@@ -196,7 +196,7 @@ class NamesTest(parameterized.TestCase):
     for geometry in ("center", 3, ["imagenet"]):
       with self.assertRaisesRegex(ValueError, "Unknown geometry"):
         datasets.builder("imagenet_c", "clean", geometry=geometry)
-    with self.assertRaisesRegex(ValueError, "600 px; they serve"):
+    with self.assertRaisesRegex(ValueError, "600 px; they are for"):
       datasets.builder("imagenet_c", "fog_3", geometry="short600_crop600")
 
   def test_names_that_are_no_texts(self):

@@ -126,7 +126,3 @@ class DigitsTest(absltest.TestCase):
   def test_features(self):
     features = tfds.builder("digits_segmentation_c").info.features
     self.assertEqual(features["classes"].feature.names[:2], ["background", "0"])
-
-
-if __name__ == "__main__":
-  absltest.main()

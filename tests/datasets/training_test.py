@@ -4,7 +4,7 @@ import json
 import pathlib
 from unittest import mock
 
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from models.training import data
 from robust_tfds import datasets, errors, movies
@@ -286,7 +286,3 @@ class TrainingTest(parameterized.TestCase):
       made = datasets.builder_class(name)
       if made.FAMILY is not None:
         self.assertNotIn("train", made.splits(), name)
-
-
-if __name__ == "__main__":
-  absltest.main()

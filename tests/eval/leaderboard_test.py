@@ -38,12 +38,12 @@ class FlagsTest(parameterized.TestCase):
     ({}, [], "one thing at a time"),
     ({"check": "x"}, ["run"], "one thing at a time"),
     ({"check": "x", "export": ["y"]}, [], "one thing at a time"),
-    ({"rerun": 2}, ["run"], "--rerun is of --check"),
-    ({"check": "x", "rerun_seed": 0}, [], "--rerun_seed is of --rerun=K"),
-    ({"check": "x", "own_data": "y"}, [], "--own_data is of --rerun=K"),
+    ({"rerun": 2}, ["run"], "--rerun needs --check"),
+    ({"check": "x", "rerun_seed": 0}, [], "--rerun_seed needs --rerun=K"),
+    ({"check": "x", "own_data": "y"}, [], "--own_data needs --rerun=K"),
     ({"export": ["x"]}, [], "needs --out"),
-    ({"trained_on": ["a=b"]}, ["run"], "--trained_on is of --export"),
-    ({"check": "x", "site": "y"}, [], "--site is of RUNs"),
+    ({"trained_on": ["a=b"]}, ["run"], "--trained_on needs --export"),
+    ({"check": "x", "site": "y"}, [], "--site needs RUNs"),
   )
   def test_what_does_not_go_together(self, given, runs, words):
     with self.assertRaisesRegex(errors.UserError, words):

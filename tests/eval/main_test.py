@@ -29,7 +29,6 @@ def _settings(**changes) -> types.SimpleNamespace:
     "coordinator": None,
     "num_processes": None,
     "process_id": None,
-    "repair": False,
     "break_lock": False,
     "shard": "1/1",
     "open": False,
@@ -101,16 +100,16 @@ class MainTest(absltest.TestCase):
       config.models["digits_cnn"].checkpoint = str(place)
       with self.assertRaisesRegex(
         errors.UserError,
-        r"config.json is of a training \(recipe corruption_mix\), but disclosure",
+        r"config.json belongs to a training \(recipe corruption_mix\), but disclosure",
       ):
         self._main(config=config, workdir=self.workdir.full_path)
     self.run.assert_not_called()
 
-  def test_repair_and_break_lock(self):
-    self._main(workdir=self.workdir.full_path, repair=True, break_lock=True)
+  def test_break_lock(self):
+    self._main(workdir=self.workdir.full_path, break_lock=True)
     self.assertEqual(
       self.run.call_args.kwargs,
-      {"repair": True, "break_lock": True, "shard": shards.WHOLE},
+      {"break_lock": True, "shard": shards.WHOLE},
     )
 
   def test_a_shard(self):

@@ -17,7 +17,7 @@ from tests import in_process
 
 def _weights(folder: pathlib.Path) -> str:
   file = epath.Path(folder) / "weights.npz"
-  weights_file.write(file, models.get("digits_cnn").init(jax.random.key(0)))
+  weights_file.write(file, models.get("digits_bn").init(jax.random.key(0)))
   return str(file)
 
 
@@ -25,11 +25,12 @@ class SuiteTest(absltest.TestCase):
   def test_two_models_a_missing_set_and_again(self):
     folder = pathlib.Path(self.create_tempdir().full_path)
     weights, out = _weights(folder), epath.Path(folder / "out")
-    entries = [suite.Entry("digits_cnn", weights, label) for label in "ab"]
+    entries = [suite.Entry("digits_bn", weights, label) for label in "ab"]
+    steps = ["imagenet_c", "digits_c", "digits_c+bn", "digits_c+eata"]
     options = {"limit": 4, "conditions": ("contrast",), "severities": (1,)}
 
     def run():
-      return suite.Suite(entries, ["imagenet_c", "digits_c"], out, options)
+      return suite.Suite(entries, steps, out, options)
 
     outcomes = run().run()
     self.assertEqual(
@@ -37,21 +38,29 @@ class SuiteTest(absltest.TestCase):
       [
         ("a", "imagenet_c", False),
         ("a", "digits_c", True),
+        ("a", "digits_c+bn", True),
+        ("a", "digits_c+eata", False),
         ("b", "imagenet_c", False),
         ("b", "digits_c", True),
+        ("b", "digits_c+bn", True),
+        ("b", "digits_c+eata", False),
       ],
     )
     self.assertIn("Wrong label space", outcomes[0].reason)
+    self.assertIn("eata needs clean pictures", outcomes[3].reason)
     with open(out / "suite.csv") as file:
       rows = list(csv.DictReader(file))
-    self.assertEqual({r["model"] for r in rows}, {"a", "b"})
-    self.assertEqual({r["step"] for r in rows}, {"digits_c"})
+    self.assertEqual(
+      {(r["step"], r["model"]) for r in rows},
+      {(s, m + s[8:].replace("+", " ")) for s in steps[1:3] for m in "ab"},
+    )
     page = (out / "index.html").read_text()
     self.assertIn("Left out", page)
-    self.assertIn('href="a/digits_c/reports/report.html"', page)
+    self.assertIn('href="a/digits_c+bn/reports/report.html"', page)
     self.assertTrue((out / outcomes[1].report).exists())
-    cells = sorted(pathlib.Path(out).glob("*/digits_c/cells/**/*.npz"))
-    self.assertLen(cells, 4)
+    # One run of both, and two conditions of it and its twin.
+    cells = sorted(pathlib.Path(out).glob("*/digits_c+bn/cells/**/*.npz"))
+    self.assertLen(cells, 2 * 4)
     before = [path.stat().st_mtime_ns for path in cells]
     table = (out / "suite.csv").read_bytes()
     again = run()
@@ -62,9 +71,20 @@ class SuiteTest(absltest.TestCase):
     self.assertStartsWith(head, "model,top1,top1_err,top5,top5_err,param_count")
     self.assertEqual([line.split(",")[0] for line in lines], ["a", "b"])
     plan = list(run().describe())
-    self.assertLen(plan, 4)
+    self.assertLen(plan, 6)
     self.assertIn("left out: ", plan[0])
-    self.assertIn("2 conditions; work: 4 examples a cell", plan[1])
+    self.assertIn("a, digits_c+eata: left out: ", plan[1])
+    self.assertIn(
+      "a, digits_c, digits_c+bn: 2 conditions; work: 4 examples a cell", plan[2]
+    )
+
+  def test_files_that_several_sets_read_are_said(self):
+    sets = ["cifar10_c", "cifar10_c+bn", "cifar10_p"]
+    out = epath.Path(self.create_tempdir().full_path)
+    (line,) = suite.Suite([], sets, out, {}).describe()
+    self.assertStartsWith(
+      line, "cifar-10-binary.tar.gz is read 2 times a model: cifar10_c, cifar"
+    )
 
 
 class ListTest(absltest.TestCase):
@@ -103,7 +123,3 @@ class RefusalsTest(parameterized.TestCase):
     done = in_process.run(command, f"--out={out}/suite", *arguments)
     self.assertNotEqual(done.returncode, 0)
     self.assertIn(words, done.stderr)
-
-
-if __name__ == "__main__":
-  absltest.main()

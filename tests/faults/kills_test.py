@@ -258,7 +258,7 @@ class KillsTest(parameterized.TestCase):
 
   @parameterized.parameters(
     ("run", 6),
-    ("suite", 4),
+    ("suite", 3),
     ("score", 3),
     ("compare", 2),
     ("corrupt_folder", 3),

@@ -1,4 +1,4 @@
-"""Damaged workdirs, continued, repaired and scored again.
+"""Damaged workdirs, continued and scored again.
 
 All kinds of damage are in tests/eval/cells/workdir_test.py; what no note and no
 config.json may hold is in tests/eval/cells/facts_test.py.
@@ -28,8 +28,6 @@ def cases() -> Iterator[Case]:
   for kind, damage, names in _damages():
     yield _case(f"score: {kind}", _score, damage, names)
     yield _case(f"continue: {kind}", _continue, damage, names)
-    if names[0] != "config.json|/run":
-      yield _case(f"odd: repaired: {kind}", _repair, damage, (), True)
   for kind, damage in _harmless():
     yield _case(f"odd: score: {kind}", _score, damage, (), True)
     yield _case(f"odd: continue: {kind}", _continue, damage, (), True)
@@ -52,14 +50,10 @@ def _score(folder: pathlib.Path, workdir: pathlib.Path) -> Any:
   return scored.score(folder, workdir)
 
 
-def _continue(folder: pathlib.Path, workdir: pathlib.Path, *flags: str) -> Any:
+def _continue(folder: pathlib.Path, workdir: pathlib.Path) -> Any:
   data = f"--config.data.data_dir={runs.made(folder) / 'data'}"
-  runs.run(workdir, runs.CONFIG, data, *flags)
+  runs.run(workdir, runs.CONFIG, data)
   return scored.table(workdir)
-
-
-def _repair(folder: pathlib.Path, workdir: pathlib.Path) -> Any:
-  return _continue(folder, workdir, "--repair")
 
 
 def _bytes(pattern: str, change: Callable[[bytes], bytes]) -> Damage:

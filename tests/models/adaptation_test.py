@@ -3,7 +3,7 @@
 import jax
 import jax.numpy as jnp
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from flax import nnx
 
 from models import adaptation, layers, spec
@@ -89,7 +89,3 @@ class SwitchesTest(parameterized.TestCase):
     for method in ("tent", "sar"):
       with self.assertRaisesRegex(errors.UserError, "no scale or bias"):
         _step(_model(lambda x: x, False), method)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -319,7 +319,7 @@ class LabelledTest(parameterized.TestCase):
     pair = {"a": made.Seen(), "b": made.Seen()}
     root = f"folder:{self.root}"
     with self.assertRaisesRegex(
-      errors.UserError, "of other pictures than pets"
+      errors.UserError, "belong to other pictures than pets"
     ):
       made.evaluate(pair, root, baseline="alexnet")
     total = lambda images: images.reshape(len(images), -1).sum(1, int)
@@ -356,9 +356,11 @@ class LabelledTest(parameterized.TestCase):
 
   def test_a_size_is_of_plain_functions(self):
     model = models.get("digits_linear", num_classes=3)
-    with self.assertRaisesRegex(errors.UserError, "size=32: .* says its size"):
+    with self.assertRaisesRegex(
+      errors.UserError, "size=32: .* states its own size"
+    ):
       made.evaluate(model, f"folder:{self.root}")
-    with self.assertRaisesRegex(errors.UserError, "digits_c has its name"):
+    with self.assertRaisesRegex(errors.UserError, "digits_c has a name"):
       made.evaluate(model, "digits_c", name="mine", size=None)
     for size in ("32", 0, -1):
       with self.assertRaisesRegex(errors.UserError, f"size={size!r}: expected"):

@@ -1,6 +1,5 @@
 """A run's config.json: its schema, its versions, and what may change on resuming."""
 
-import contextlib
 import json
 from collections.abc import Mapping
 from typing import Annotated, Any
@@ -127,17 +126,6 @@ def read(path: epath.Path, *, any_pixels: bool = False) -> dict[str, Any]:
   except errors.UserError as e:
     raise damage.DamagedError(str(e), path) from e
   return config
-
-
-def check_readable(path: epath.Path) -> None:
-  """Refuse a damaged file; a missing file or one of another version passes.
-
-  Raises:
-    DamagedError: see `read`.
-  """
-  if disk.exists(path):
-    with contextlib.suppress(_OtherVersionError):
-      read(path)
 
 
 def write(

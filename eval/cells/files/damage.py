@@ -1,4 +1,4 @@
-"""Damaged cells: how they are detected, reported and moved aside.
+"""Damaged cells: how they are detected and reported.
 
 A finished cell is checked each time it is read. Its note must be complete and name
 this cell, its files must match the note, and no part of it may be a link. Cells of
@@ -8,27 +8,20 @@ one dataset and split must have the same examples.
 import collections
 import os
 import pathlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 
 from etils import epath
 
 from eval.cells.files import examples as examples_lib
 from eval.cells.files import note as note_lib
 from robust_tfds import errors
-from robust_tfds.storage import disk, paths
-
-FOLDER = "damaged"
-_ADVICE = (
-  "Run eval.main again with --repair, which moves it into damaged/ and makes it"
-  " again; if eval.score wrote this folder, run eval.score again"
-)
+from robust_tfds.storage import paths
 
 
 class DamagedError(errors.UserError):
   """An error for a changed or damaged part of a workdir.
 
   Attributes:
-    folder: folder of the damaged part.
     reason: what is wrong, without the advice.
   """
 
@@ -37,10 +30,13 @@ class DamagedError(errors.UserError):
 
     Args:
       reason: a sentence that begins with the path.
-      folder: folder of the damaged part.
+      folder: the damaged part, which can be made again.
     """
-    super().__init__(f"{reason.rstrip('.')}. {_ADVICE}.")
-    self.folder, self.reason = folder, reason
+    super().__init__(
+      f"{reason.rstrip('.')}. Remove {folder} and run the command that wrote it"
+      " again."
+    )
+    self.reason = reason
 
 
 def check_no_links(root: epath.Path, folder: epath.Path) -> None:
@@ -101,39 +97,15 @@ def find_deviating_examples(
 def find_missing_examples(
   folder: epath.Path,
   notes: Mapping[epath.Path, note_lib.Note],
-  check: Callable[[epath.Path, note_lib.File], object],
 ) -> Iterator[tuple[epath.Path, str]]:
-  """Yield damaged example files and the cells that need them, with reasons.
+  """Yield what has to be made again for damaged files of examples: all cells.
 
   Args:
     folder: the run's `examples`.
     notes: notes of cells, by folder.
-    check: raises UserError if a file does not match the note.
   """
-  cells_of: dict[note_lib.File, list[epath.Path]] = {}
-  for cell, note in notes.items():
-    cells_of.setdefault(note.examples, []).append(cell)
-  for file, cells in cells_of.items():
-    path = examples_lib.path(folder, file)
+  for file in dict.fromkeys(note.examples for note in notes.values()):
     try:
-      check(path, file)
+      note_lib.check_size(examples_lib.path(folder, file), file)
     except errors.UserError as e:
-      if disk.exists(path):
-        yield path, str(e)
-      for cell in cells:
-        yield cell, f"{str(e).rstrip('.')}; {cell} needs it"
-
-
-def move_aside(root: epath.Path, path: epath.Path) -> epath.Path:
-  """Move a part of a workdir into its folder `damaged`; return the new path.
-
-  Raises:
-    DiskError: it could not be moved.
-  """
-  place = root / FOLDER / path.relative_to(root)
-  target, number = place, 1
-  while disk.exists(target):
-    number += 1
-    target = place.with_name(f"{place.name}-{number}")
-  disk.move(path, target, first=note_lib.FILE)
-  return target
+      yield folder.parent / "cells", str(e)

@@ -1,5 +1,4 @@
-"""Facts of examples, stored once per run: `examples/<sha256>.npz` beside
-`cells/`.
+"""Facts of examples, stored once per run: `examples/<sha256>.npz` beside `cells/`.
 
 Ids, groups, frames, labels and everything else that does not depend on a
 model's outputs are the same in all cells of one set. A file of them is named by

@@ -191,7 +191,7 @@ def check_size(path: epath.Path, file: File) -> None:
 
 
 def read_file(path: epath.Path, file: File) -> bytes:
-  """Return all bytes of a file, which must be those that were written.
+  """Return all bytes of a file and check that they are the written ones.
 
   Raises:
     UserError: it was changed, or is missing; the message names the file.
@@ -200,8 +200,8 @@ def read_file(path: epath.Path, file: File) -> bytes:
   data = reading.file_bytes(path, limit=limits.ARRAY_BYTES)
   if File.from_bytes(data) != file:
     raise errors.UserError(
-      f"{path}: its checksum is not that of what was written: it was changed or"
-      " damaged since."
+      f"{path}: its checksum is not the recorded one: the file was changed or"
+      " damaged."
     )
   return data
 

@@ -87,8 +87,7 @@ class _About(Record):
   def places(
     self, key: str, skipped: set[int]
   ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the places of a cell's rows in this part, without those of some
-    batches.
+    """Return the places of a cell's rows in this part, without those of some batches.
 
     Returns:
       Places among the examples, and among the cell's own rows.
@@ -165,8 +164,7 @@ class Parts:
         disk.remove(folder)
 
   def _is_left(self, folder: epath.Path) -> bool:
-    """Return whether other parts have these cells too, and so are from a
-    stopped run.
+    """Return whether other parts have these cells too, and so are from a stopped run.
 
     An example are the parts of a shard if the whole run continues.
     """
@@ -190,8 +188,7 @@ class Parts:
       del self._held[name]
 
   def remaining(self, rows: int, cells: Sequence[Cell]) -> list[Missing]:
-    """Return ranges of this host's rows, and the cells that some host has not
-    made.
+    """Return ranges of this host's rows, and the cells that some host has not made.
 
     Incomplete blocks count as missing: see `made`.
 
@@ -303,8 +300,7 @@ class Parts:
   def cells(
     self, cells: Sequence[Cell]
   ) -> Iterator[tuple[Cell, dict[str, np.ndarray]]]:
-    """Yield complete cells with all their rows, of all hosts; some cells at a
-    time.
+    """Yield complete cells with all their rows, of all hosts; some cells at a time.
 
     Raises:
       UserError: a damaged part, which is removed.
@@ -332,8 +328,7 @@ class Parts:
     disk.remove_empty(self._folder.parent)
 
   def _whole_blocks(self, key: str) -> dict[Range, list[_Name]]:
-    """Return the blocks that all hosts have of a cell; no row is in two of
-    them.
+    """Return the blocks that all hosts have of a cell; no row is in two of them.
 
     A run with other block sizes, or one that lost its lock while writing, may
     leave overlapping parts.
@@ -404,7 +399,7 @@ class Parts:
       disk.remove(path)
       raise errors.UserError(
         f"{path}: damaged since it was written ({e}), and removed. Run the same"
-        " command again: it makes these examples anew."
+        " command again: it computes these examples again."
       ) from e
 
   def _cells_of(self, path: epath.Path) -> set[str] | None:

@@ -1,5 +1,4 @@
-"""Predictions on disk: a model's outputs in the cell's folder, ids in a shared
-file.
+"""Predictions on disk: a model's outputs in the cell's folder, ids in a shared file.
 
 A cell's folder holds `predictions.npz` (no pickles, see
 `eval/cells/files/packed.py`) and its note (`eval/cells/files/note.py`). What
@@ -27,7 +26,7 @@ Predictions of other programs do not have the last two
 other tasks see `eval/cells/files/columns.py`.
 """
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 from etils import epath
@@ -119,15 +118,8 @@ def sort(columns: Columns) -> dict[str, np.ndarray]:
   return {k: v[order] for k, v in columns.items()}
 
 
-def check(
-  cell: epath.Path,
-  note: note_lib.Note,
-  check_file: Callable[[epath.Path, note_lib.File], object],
-) -> None:
-  """Refuse a finished cell whose files do not match its note.
-
-  Args:
-    check_file: `note.check_size` or `note.read_file`.
+def check(cell: epath.Path, note: note_lib.Note) -> None:
+  """Refuse a finished cell whose files do not have the sizes in its note.
 
   Raises:
     UserError: names the file.
@@ -135,7 +127,7 @@ def check(
   if FILE not in note.files:
     raise errors.UserError(f"{cell / note_lib.FILE}: files: {FILE} is missing.")
   for name, file in note.files.items():
-    check_file(cell / name, file)
+    note_lib.check_size(cell / name, file)
 
 
 def outputs(cell: epath.Path, note: note_lib.Note) -> dict[str, np.ndarray]:
@@ -144,7 +136,7 @@ def outputs(cell: epath.Path, note: note_lib.Note) -> dict[str, np.ndarray]:
   Raises:
     UserError: the file does not match the note; the message names it.
   """
-  check(cell, note, note_lib.check_size)
+  check(cell, note)
   data = note_lib.read_file(cell / FILE, note.files[FILE])
   return packed.loads(data, str(cell / FILE))
 

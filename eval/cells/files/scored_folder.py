@@ -136,6 +136,6 @@ def _record(note: epath.Path) -> _Record:
     return reading.records(reading.json_file(note), _Record, str(note))
   except errors.UserError as e:
     raise errors.UserError(
-      f"{e} It said what eval.score wrote here: remove the folder, or name"
-      " another --out."
+      f"{e} This file lists what robust-tfds score wrote here: remove the folder,"
+      " or name another --out."
     ) from e

@@ -27,6 +27,7 @@ from eval.compare.boards.board import Board, Entry
 from eval.compare.scores import Scored
 from eval.metrics.definitions import Metric
 from eval.metrics.replicates import Replicates
+from eval.tasks.headlines import adapted
 from robust_tfds.conditions import Condition
 
 _HASHES = ("ids", "labels", "groups")  # facts that name no board
@@ -156,24 +157,26 @@ def _title(dataset: str, differs: Mapping[str, Any]) -> str:
 
 
 def _ranked_by(group: Sequence[Scored]) -> str:
-  """Return the first of the task's ranked metrics that some model has
-  completely.
+  """Return the first of the task's ranked metrics that some model has completely.
+
+  For models that adapt, the error at severity 5 is one of these metrics too.
   """
-  for name in group[0].facts.ranked:
+  further = (adapted.ERROR,) if _protocol(group[0]) else ()
+  for name in (*group[0].facts.ranked, *further):
     if any(_value(one.entry, name) is not None for one in group):
       return name
   return ""
 
 
 def _value(entry: Entry, metric: str) -> float | None:
+  if metric == adapted.ERROR and not adapted.is_whole(entry.cells):
+    return None
   number = entry.number(metric)
   return number.value if number else None
 
 
 def _labels(group: Sequence[Scored]) -> list[str]:
-  """Return the labels on a board, with the run's name if two runs share a
-  label.
-  """
+  """Return the labels on a board, with the run's name if two runs share a label."""
   entries = [one.entry for one in group]
   count = collections.Counter(entry.model for entry in entries)
   return [
@@ -227,9 +230,7 @@ def _ranked(
 
 
 def _is_fit(entry: Entry, metric: str) -> bool:
-  """Return whether an entry can be ranked: a whole run, or a comparable printed
-  row.
-  """
+  """Return whether an entry can be ranked: a whole run, or a comparable printed row."""
   if entry.printed:
     return not entry.remark and _value(entry, metric) is not None
   return entry.state == board_lib.WHOLE
@@ -241,8 +242,7 @@ def _ranges(
   draws: Mapping[str, Mapping[Key, Replicates]],
   metric: Metric,
 ) -> Sequence[tuple[int, int] | None]:
-  """Return the rank ranges of all entries; none if some run's numbers have no
-  draws.
+  """Return the rank ranges of all entries; none if some run's numbers have no draws.
 
   A printed number is a constant.
   """

@@ -189,8 +189,7 @@ class Reference:
 
 
 def add(board: Board, draws: Draws | None = None, name: str = "") -> Board:
-  """Return the board with a column of effective robustness, if a reference has
-  a line.
+  """Return the board with a column of effective robustness, if a reference has a line.
 
   If a reference that was requested by name has none, a note says why.
 
@@ -435,9 +434,7 @@ def _above(
   own: Sequence[replicates.Replicates],
   line_models: Sequence[replicates.Replicates],
 ) -> replicates.Replicates:
-  """Return the distance above the line, which is fitted in every draw of the
-  models.
-  """
+  """Return the distance above the line, which is fitted in every draw of the models."""
 
   def above_fixed_line(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return line.line.above(*axes.accuracies(first, second))
@@ -457,8 +454,7 @@ def _above(
 def _draws(
   draws: Mapping[Key, replicates.Replicates], metric: str
 ) -> replicates.Replicates | None:
-  """Return the draws of the whole benchmark; for sequences at the first
-  difficulty.
+  """Return the draws of the whole benchmark; for sequences at the first difficulty.
 
   A video's clean accuracy A is only drawn in its gammas: gamma_a = 1 - A + M
   and gamma_r = M / A with one mean M, so A = (1 - gamma_a) / (1 - gamma_r).

@@ -19,8 +19,8 @@ def entries(
   Args:
     data: facts of the board's data; the entries' remark says how the protocol
       differs.
-    baseline: what the board's numbers are normalised by; empty if none are.
-    names: makes their keys.
+    baseline: what normalises the board's numbers; empty if nothing does.
+    names: makes the entries' keys.
   """
   dataset = str(data["dataset"])
   remark = _remark(dataset, {**data, "baseline": baseline})
@@ -43,7 +43,7 @@ def entries(
 
 
 def doubts(entries: Iterable[Entry]) -> list[str]:
-  """Return which printed entries have doubtful numbers, in a sentence; or none."""
+  """Return sentences that name the printed entries with doubtful numbers."""
   labels = [
     entry.model
     for entry in entries
@@ -70,9 +70,7 @@ def _numbers(rows: list[papers.PrintedRow]) -> dict[Key, Number]:
 
 
 def _remark(dataset: str, data: Mapping[str, Any]) -> str:
-  """Return how the printed numbers' protocol differs from the board's data; or
-  ''.
-  """
+  """Return how the printed protocol differs from the board's data; '' if not."""
   protocol = papers.protocol(dataset)
   if protocol is None:
     return ""

@@ -25,8 +25,7 @@ def ranks(values: Sequence[float], sign: int) -> list[int]:
 
 
 def ranges(numbers: Sequence[Replicates], sign: int) -> list[tuple[int, int]]:
-  """Return each model's best and worst rank that its paired differences leave
-  open.
+  """Return each model's best and worst rank that its paired differences leave open.
 
   One model is better than another if their paired difference is significant at
   5 % over all pairs (Holm). p comes from the blocks' interval: the few thousand

@@ -1,5 +1,4 @@
-"""Boards as CSVs with a header: `boards.csv`, `aside.csv`, and two for each
-board.
+"""Boards as CSVs: `boards.csv`, `aside.csv`, and two for each board.
 
 Numbers are as in a run's table: rates are fractions, written as the shortest
 text that reads back as the same float.
@@ -93,9 +92,7 @@ def board_table(board: Board) -> tuple[list[str], list[list[Any]]]:
 
 
 def numbers(board: Board) -> list[list[Any]]:
-  """Return a line per number: for every entry those over cells, then its
-  cells'.
-  """
+  """Return a line per number: for every entry its headlines, then its cells."""
   return [row for entry in board.entries for row in _entry_rows(board, entry)]
 
 

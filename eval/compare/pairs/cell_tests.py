@@ -206,9 +206,7 @@ def _exchanged(cells: Sequence[_Cell]) -> list[float]:
 
 
 def _verdict(sign: int, difference: float) -> str:
-  """Return the verdict of a significant difference; sign 0 is an unknown
-  direction.
-  """
+  """Return the verdict of a significant difference; sign 0 is an unknown direction."""
   if not sign:
     return lines.UNKNOWN_SENSE
   return lines.BETTER if sign * difference > 0 else lines.WORSE

@@ -109,9 +109,7 @@ def _names(first: Side, second: Side) -> tuple[str, str]:
 
 
 def _sentences(cells: Sequence[Line], names: tuple[str, str]) -> list[str]:
-  """Return how many cells each family decides, without the clean cell among
-  others.
-  """
+  """Return how many cells each family decides, without the clean cell among others."""
   families: dict[str, list[str]] = {}
   for line in cells:
     alone = line.test.family == cell_tests.ONLY

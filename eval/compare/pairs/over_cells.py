@@ -137,8 +137,7 @@ def _robustness(clean: np.ndarray, perturbed: np.ndarray) -> np.ndarray:
 def split(
   every: Sequence[Line], facts: TaskFacts
 ) -> tuple[list[Line], list[Line]]:
-  """Split lines into those of the whole benchmark and of corruptions, metric by
-  metric.
+  """Split lines into those of the whole benchmark and of corruptions, metric by metric.
 
   Args:
     every: lines in any order of the metrics.

@@ -76,7 +76,7 @@ def _named(
 
 
 def conditions(first: Side, second: Side) -> tuple[list[Condition], list[str]]:
-  """Return the common conditions, and sentences on those of only one side.
+  """Return the common conditions, and sentences about conditions of one side only.
 
   Raises:
     UserError: no condition in common.

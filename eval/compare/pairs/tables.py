@@ -63,9 +63,7 @@ def write(comparisons: Sequence[Comparison], folder: epath.Path) -> str:
 
 
 def csv(comparisons: Sequence[Comparison]) -> str:
-  """Return all lines of all comparisons as CSV, with numbers as in a run's
-  table.
-  """
+  """Return all lines of all comparisons as CSV, with numbers as in a run's table."""
   return csv_text.text(
     HEADER, [_row(c, line) for c in comparisons for line in c.lines]
   )

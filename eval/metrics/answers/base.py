@@ -1,4 +1,4 @@
-"""`Answers` and `AnswerMetric`: what metrics of answers get, and what they state."""
+"""`Answers` and `AnswerMetric`: the inputs and the definitions of metrics of answers."""
 
 from __future__ import annotations
 

@@ -61,8 +61,7 @@ class Metric:
 
   @property
   def part_of(self) -> str:
-    """The name of the whole mean, if this is a mean over a part of the
-    conditions.
+    """The name of the whole mean, if this is a mean over a part of the conditions.
 
     The part is those that a run has, or that the model was not trained on. It
     is empty for all other numbers. A mean over a part is shown, but never

@@ -83,8 +83,7 @@ class Detections:
 
 
 def ground_truth(gt: Mapping[str, Any], iou_type: str = "bbox") -> Truth:
-  """Return a checked copy of a COCO instances dict, annotations numbered from
-  1.
+  """Return a checked copy of a COCO instances dict, annotations numbered from 1.
 
   Boxes of zero area stay, as in COCO's own files: they are objects that hardly
   any detection can match.

@@ -1,5 +1,4 @@
-"""AP with each block of pictures left out, and of halves, from one matching
-pass.
+"""AP with each block of pictures left out, and of halves, from one matching pass.
 
 Leaving out pictures leaves out their detections and objects; the rest keeps its
 order and its matches. Precision has its maxima at hits, so only hits are used,
@@ -54,8 +53,7 @@ class Numbers:
   recall: np.ndarray
 
   def mean_precision(self, threshold: int | None = None) -> np.ndarray:
-    """Compute AP, the mean over classes that have objects: float64 `[1 + J +
-    H]`.
+    """Compute AP, the mean over classes that have objects: float64 `[1 + J + H]`.
 
     Args:
       threshold: index of the only threshold; None: all.
@@ -110,8 +108,7 @@ def coco_numbers(
   blocks: np.ndarray,
   classes: int,
 ) -> dict[str, np.ndarray]:
-  """Compute COCO's 12 numbers for all pictures, without each block, and for
-  halves.
+  """Compute COCO's 12 numbers for all pictures, without each block, and for halves.
 
   Args:
     objects: objects of the pictures that the detector was shown.
@@ -151,8 +148,7 @@ def voc_ap50(
 
 
 def half_membership(blocks: int) -> np.ndarray:
-  """Split the blocks in halves: int64 `[J, H]`, 1 if block j is in half h, else
-  0.
+  """Split the blocks in halves: int64 `[J, H]`, 1 if block j is in half h, else 0.
 
   Blocks are random, so any fixed split of them is random too.
   """
@@ -190,8 +186,7 @@ def _class_numbers(
   need: np.ndarray,
   rule: Rule,
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Compute average precision and highest recall of a class at a threshold,
-  `[C]`.
+  """Compute average precision and highest recall of a class at a threshold, `[C]`.
 
   Args:
     right: bool `[D]`, hits by decreasing score.

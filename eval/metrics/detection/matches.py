@@ -1,5 +1,4 @@
-"""Matching of detections with objects by COCO's rules, for all pictures at
-once.
+"""Matching of detections with objects by COCO's rules, for all pictures at once.
 
 Per picture and class, by decreasing score, a detection takes the free object of
 the largest overlap, at equal overlaps the later one, and an ignored object only
@@ -86,8 +85,7 @@ class Detected:
 
 @dataclasses.dataclass(frozen=True)
 class Matches:
-  """The part of a cell that its AP depends on, class by class, by decreasing
-  score.
+  """The part of a cell that its AP depends on, class by class, by decreasing score.
 
   Attributes:
     image: int64 `[D]`, places of the detections' pictures.

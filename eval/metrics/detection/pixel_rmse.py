@@ -1,5 +1,4 @@
-"""The pixel distance of corrupted from clean images: a corrected RMSE of Figure
-6.
+"""The pixel distance of corrupted from clean images: a corrected RMSE of Figure 6.
 
 The authors' script subtracts and squares in uint8, which wraps at 256 and cannot
 exceed 16 (docs/evidence/specs/detection.md section 5); their figure follows from their

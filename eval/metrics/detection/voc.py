@@ -131,7 +131,7 @@ def _best(
 ) -> tuple[np.ndarray, np.ndarray]:
   """Return the object of the largest IoU, -1 for none, and the IoU."""
   pairs = overlaps.Pairs.from_classes(detected, objects)
-  iou = _iou(detected.box[pairs.detection], objects.box[pairs.thing], border)
+  iou = box_iou(detected.box[pairs.detection], objects.box[pairs.thing], border)
   # The first among equals.
   order = np.lexsort((-pairs.thing, iou, pairs.detection))
   last = np.flatnonzero(np.diff(pairs.detection[order], append=-1))
@@ -143,7 +143,7 @@ def _best(
   return best, overlap
 
 
-def _iou(first: np.ndarray, second: np.ndarray, border: float) -> np.ndarray:
+def box_iou(first: np.ndarray, second: np.ndarray, border: float) -> np.ndarray:
   """Compute the IoU of rows of corners: float64 `[P]`."""
   sides = np.minimum(first[:, 2:], second[:, 2:]) - np.maximum(
     first[:, :2], second[:, :2]

@@ -46,8 +46,7 @@ def accuracy(
   level: float = 0.95,
   video: np.typing.ArrayLike | None = None,
 ) -> dict:
-  """Compute accuracy on the anchors, on their worst frames within k, and the
-  drop.
+  """Compute accuracy on the anchors, on their worst frames within k, and the drop.
 
   Args:
     correct: `[F]`, bool or 0/1: whether each frame's prediction is right.

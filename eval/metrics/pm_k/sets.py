@@ -144,8 +144,8 @@ def _set_videos(video: np.typing.ArrayLike, sets: Sets) -> np.ndarray:
   other = set_videos[sets.set_index] != frame_videos
   if other.any():
     raise errors.UserError(
-      f"The frames of a set are of one video; {sets.row(int(np.argmax(other)))}"
-      " is of another than its anchor."
+      f"All frames of a set must be of one video; {sets.row(int(np.argmax(other)))}"
+      " is of another video than its anchor."
     )
   return set_videos
 

@@ -38,8 +38,6 @@ class Request:
     stylized: folder of their stylized versions.
     features: folder written by `robust-tfds features`.
     classes: classes that a figure of features shows; empty: the first ten.
-    scratch: runs, or labels of models, trained from random weights.
-    pretrained: runs, or labels of models, trained on other data before.
     printed: whether printed numbers are shown with the runs: only if their data
       agree.
   """
@@ -52,12 +50,10 @@ class Request:
   stylized: epath.Path | None = None
   features: epath.Path | None = None
   classes: Sequence[str] = ()
-  scratch: Sequence[str] = ()
-  pretrained: Sequence[str] = ()
   printed: bool = True
 
   def if_printed(self, printed: Iterable[T]) -> list[T]:
-    """Return what is printed if it is shown with the runs, else []."""
+    """Return `printed` as a list if it is shown with the runs, else []."""
     return list(printed) if self.printed else []
 
 
@@ -158,7 +154,7 @@ class PaperFigure(abc.ABC):
 
   @property
   def status(self) -> str:
-    """The data that it needs, in words."""
+    """The data that the figure needs, in words."""
     tasks = " or ".join(self.tasks if len(self.tasks) < 3 else ["any task"])
     if self.needs_runs:
       return f"needs a RUN of {tasks}"

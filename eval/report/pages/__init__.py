@@ -5,7 +5,7 @@
   index_page.py, board_page.py, model_page.py   what a kind of page shows, as data
   templates/           markup, style and script; shared: `robust_tfds/html_pages`
   entry_charts.py, heat_map.py, gallery.py   charts, maps, pictures
-  view.py, fact_text.py, csv_files.py           the parts
+  view.py, fact_text.py                         the parts
 
 Everything on a page passes a template, which escapes it. Pages load nothing: style
 and script are inside them, and they work without the script.

@@ -16,8 +16,7 @@ from robust_tfds.conditions import Condition
 
 _FILES = (
   ("", "headlines: ranks, states, intervals"),
-  ("corruptions", "numbers of every corruption"),
-  ("cells", "the main number of every condition"),
+  ("numbers", "every number, a line each"),
 )
 # State -> the token that rows are filtered by.
 TOKENS = {
@@ -71,7 +70,7 @@ class Table:
     return list(dict.fromkeys((*sources, *shared)))
 
   def about(self, entry: Entry) -> list[tuple[str, str, int]]:
-    """Return (word, text, number among the references or 0) of what a row cites."""
+    """Return (word, text, number among the references or 0) of a row's citation."""
     return [
       (word, text, self.references.index(text) + 1 if shared else 0)
       for word, text in (("source", entry.source), ("remark", entry.remark))

@@ -99,12 +99,12 @@ class HeatMap:
 
   @property
   def end_words(self) -> tuple[str, str]:
-    """What the ends are called: `least` and `most` if neither is better."""
+    """The names of the scale's ends: `least` and `most` if neither is better."""
     return ("best", "worst") if self.metric.sign else ("least", "most")
 
   @property
   def stronger(self) -> str:
-    """What a stronger background means."""
+    """The meaning of a stronger background."""
     return "worse" if self.metric.sign else "more"
 
   @property

@@ -6,11 +6,11 @@ from typing import Any
 from etils import epath
 
 from eval.compare.boards import board as board_lib
+from eval.compare.boards import tables
 from eval.compare.boards.board import Board
 from eval.metrics import definitions
 from eval.report.pages import (
   board_page,
-  csv_files,
   entry_charts,
   index_page,
   layout,
@@ -18,6 +18,7 @@ from eval.report.pages import (
   template,
 )
 from eval.report.pages.view import View
+from eval.tables import csv_text
 from robust_tfds.storage import disk
 
 
@@ -36,9 +37,7 @@ def write(
 
   Raises:
     DiskError: a file cannot be written.
-    ValueError: keys are not unique or cannot name files.
   """
-  layout.check(boards)
   root = epath.Path(folder)
   out = []
   for path, text in _files([View(board) for board in boards], excluded):
@@ -62,9 +61,11 @@ def _files(
     charts = entry_charts.SeverityCharts(view)
     for entry in board.entries:
       yield layout.model(entry), model_page.html(view, entry, charts)
-    yield layout.csv(board), csv_files.headlines(view)
-    yield layout.csv(board, "corruptions"), csv_files.corruptions(view)
-    yield layout.csv(board, "cells"), csv_files.cells(view)
+    yield layout.csv(board), csv_text.text(*tables.board_table(board))
+    yield (
+      layout.csv(board, "numbers"),
+      csv_text.text(tables.NUMBERS_HEADER, tables.numbers(board)),
+    )
 
 
 def definitions_page() -> str:

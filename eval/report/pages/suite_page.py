@@ -1,4 +1,4 @@
-"""The page of a suite: a table a step, with a line a model, and what was left out."""
+"""The page of a suite: a table per step with a line per model, and the steps left out."""
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -32,7 +32,7 @@ def html(outcomes: Sequence[Any]) -> str:
 
 
 def _table(outcomes: Sequence[Any]) -> dict[str, Any]:
-  """Return the columns and lines of a step; columns that nobody has are left out."""
+  """Return the columns and lines of a step, without columns that no model has."""
   facts = outcomes[0].plan.task.facts
   shown = [
     metric

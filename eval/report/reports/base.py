@@ -39,7 +39,7 @@ class Report(abc.ABC):
   """Some files about one run."""
 
   def page_chart(self, context: Context) -> PageChart | None:
-    """Return what the run's page shows of it; None by default."""
+    """Return the report's part of the run's page; None by default."""
     return None
 
   @abc.abstractmethod
@@ -62,7 +62,7 @@ class TextReport(Report):
 
   @abc.abstractmethod
   def text(self, context: Context) -> str:
-    """Return the text; empty if the context lacks what it is about."""
+    """Return the text; empty if the context has no data for it."""
 
   def write(self, context: Context, folder: epath.Path) -> Sequence[epath.Path]:
     """Write the file, unless it would be empty."""
@@ -97,7 +97,7 @@ class Chart(Report):
 
   @abc.abstractmethod
   def draw(self, context: Context) -> style.Figure | None:
-    """Draw the figure; None if the context lacks what it shows."""
+    """Draw the figure; None if the context has no data for it."""
 
   def text(self, context: Context) -> str:
     """Return Markdown to stand beside the figure; empty by default."""
@@ -131,7 +131,7 @@ class Pictures(Chart):
 
   @abc.abstractmethod
   def lines(self, context: Context) -> Sequence[pictures.Line]:
-    """Return the lines, or [] if the context lacks what they show."""
+    """Return the lines; [] if the context has no data for them."""
 
   def draw(self, context: Context) -> style.Figure | None:
     """Draw the lines."""
@@ -141,7 +141,7 @@ class Pictures(Chart):
     return pictures.draw(lines, self.side, name_width=self.name_width)
 
   def page_chart(self, context: Context) -> PageChart | None:
-    """Return the pictures as they are."""
+    """Return the pictures unchanged."""
     lines, folded = map(tuple, self.folded(context))
     reading = self.reading.format(model=", ".join(context.models[:1]))
     words = self.stem, self.caption, reading

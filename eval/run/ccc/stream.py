@@ -1,12 +1,12 @@
 """The stream: which pictures come, under which two corruptions.
 
-Nodes follow each other along paths of equal accuracy, each with `speed` pictures:
-those of the whole set in an order of its own. A picture is flipped by a coin, cropped
+Nodes follow each other along paths of equal accuracy. Each node shows `speed`
+pictures of the set, in an order of its own. A picture is flipped by a coin, cropped
 and resized as in training, corrupted twice and stored as JPEG of quality 85. All of
-it depends on the stream's seed, the node and the picture's id alone.
+this depends only on the stream's seed, the node and the picture's id.
 
-DEVIATION: the pairs are those of the authors' seeds; the pictures' order, crops and
-pixels are drawn by key, as theirs depend on the number of processes that made them.
+DEVIATION: the pairs of corruptions follow from the authors' seeds. Order, crops and
+pixels are drawn by key, because the authors' depend on their number of processes.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _FLIP = 1  # number of the word after the crop's own stream
 
 @dataclasses.dataclass(frozen=True)
 class Node:
-  """Two corruptions, one after the other; severity 0 is none.
+  """Two corruptions, applied one after the other; severity 0 changes nothing.
 
   Attributes:
     first: name of the first corruption.
@@ -50,7 +50,7 @@ class Node:
   second_severity: float
 
   def __str__(self) -> str:
-    """Return it in words."""
+    """Return the node in words."""
     listed = [
       f"{name} {severity:g}"
       for name, severity in (
@@ -67,7 +67,7 @@ class Part:
   """Pictures of one node, in their order.
 
   Attributes:
-    node: their corruptions.
+    node: the corruptions of the pictures.
     images: uint8 `[N, S, S, 3]`.
     labels: int `[N]`.
   """
@@ -80,7 +80,7 @@ class Part:
 def nodes(
   matrix: matrix_lib.Matrix, difficulty: str, seed: int
 ) -> Iterator[Node]:
-  """Yield the nodes of a stream, without end.
+  """Yield the nodes of a stream, endlessly.
 
   At the end of a path the second corruption becomes the first, and another is
   drawn, by Python's generator as in the authors' code.
@@ -116,10 +116,10 @@ def parts(
     steps: the nodes.
     dataset: part of every key.
     side_px: side of the pictures that are shown.
-    speed: pictures of a node, at most as many as the set has.
-    seed: the stream's.
-    limit: pictures of the stream.
-    start: pictures at its beginning that are left out.
+    speed: number of pictures of a node, at most the size of the set.
+    seed: the stream's seed.
+    limit: number of pictures of the stream.
+    start: number of pictures to skip at its beginning.
   """
   shown = 0
   with concurrent.futures.ThreadPoolExecutor() as pool:
@@ -142,14 +142,14 @@ def parts(
 def corrupted(
   images: np.ndarray, node: Node, seed: int, dataset: str, ids: Sequence[str]
 ) -> np.ndarray:
-  """Return pictures under both corruptions of a node, and JPEG.
+  """Apply both corruptions of a node to pictures, then JPEG.
 
   Args:
     images: uint8 `[N, S, S, 3]`, at most 64.
     node: the corruptions.
-    seed: the stream's.
+    seed: the stream's seed.
     dataset: part of every key.
-    ids: of the pictures in this node.
+    ids: ids of the pictures in this node.
   """
   spare = AT_ONCE - len(images)  # one shape is one program
   batch = np.concatenate([images, np.repeat(images[:1], spare, 0)])
@@ -171,7 +171,7 @@ def corrupted_once(
   dataset: str,
   ids: Sequence[str],
 ) -> jax.Array:
-  """Return uint8 `[N, S, S, 3]` under one corruption; at severity 0 as they are."""
+  """Apply one corruption to uint8 `[N, S, S, 3]`; severity 0 changes nothing."""
   if not severity:
     return images
   keys = jax.numpy.asarray(_keys(seed, dataset, name, severity, ids))
@@ -183,12 +183,12 @@ def corrupted_once(
 
 @jax.jit
 def stored(images: jax.Array) -> jax.Array:
-  """Return uint8 `[N, S, S, 3]` through JPEG of a stream's quality."""
+  """Apply JPEG of the stream's quality to uint8 `[N, S, S, 3]`."""
   return jpeg.roundtrip_batch(images, _QUALITY)
 
 
 def _cropped(source: pictures.Source, key: np.ndarray, side: int) -> np.ndarray:
-  """Return a part of a picture as a square, flipped by a coin."""
+  """Return a random square crop of a picture, flipped by a coin."""
   pixels = source.picture.read()
   square = crops.apply(pixels, f"random_resized{side}", key)
   coin = seeding.words(key, _FLIP + 1)[_FLIP] & 1

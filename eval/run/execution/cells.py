@@ -113,7 +113,7 @@ class CellMaker:
       hosts.barrier(self._host, f"assembled {missing[0].place}")
 
   def expect(self, cells: Sequence[Cell]) -> None:
-    """Say which cells `finish` will get, for the lines of conditions."""
+    """Announce the cells that `finish` will get, for the lines of conditions."""
     self._expected.update(cell.condition for cell in cells)
 
   def wait(self) -> None:
@@ -131,7 +131,7 @@ class CellMaker:
   def _checkpoints(
     self, cells: Sequence[Cell], missing: Sequence[Cell]
   ) -> checkpoints.Checkpoints | None:
-    """Return those of a pass with models that adapt, on its one host."""
+    """Return the checkpoints of a pass; None if no model adapts."""
     models = {c.model: self._setup.loaded[c.model].adapting for c in missing}
     known = {k: model for k, model in models.items() if model}
     return (

@@ -1,4 +1,4 @@
-"""The states of models that adapt, kept where a pass has shown a whole block.
+"""Checkpoints of models that adapt, written after each whole block of a pass.
 
 A stopped pass goes on from the last one, and shows at most one block again.
 

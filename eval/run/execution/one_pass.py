@@ -63,6 +63,9 @@ _PART_BYTES = 32 << 20  # outputs that wait for the writer
 _PART_S, _CELLS_S = 10.0, 1.0
 # Batches whose stages are timed: each waits for the one before.
 _TIMED = (1, 16, 256)
+_ADAPTED = (
+  16  # batches of a block where models adapt: a kill loses these at most
+)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -221,6 +224,8 @@ class Pass:
     size, nbytes = self._source.batch_size, self._setup.block_nbytes
     rows = max(nbytes // self._reader.usual_nbytes, 1)
     adapts = any(c.adapting for c in self._loaded.values())
+    if adapts:
+      rows = min(rows, _ADAPTED * size)
     return blocks.Blocks(
       self._reader,
       [block for block, _ in self._lacking],
@@ -495,7 +500,7 @@ class _Fetch:
       | whole_outputs.Outputs
     ),
   ) -> None:
-    """Wait for the outputs of a batch and keep what the task says."""
+    """Wait for the outputs of a batch and keep the columns of its task."""
     step, batch = placed.step, placed.batch
     with self._setup.explained(cell, batch):
       fetched = outputs.fetch()
@@ -541,7 +546,7 @@ class _Fetch:
         note(condition, name, image[:height, :width] if whole else image)
 
   def end_batch(self, step: blocks.Step) -> None:
-    """Release a batch's pixels: all its outputs are there."""
+    """Release a batch's pixels, after all its outputs have arrived."""
     self._steps.release(step)
 
   def all_read(self, step: blocks.Step) -> None:

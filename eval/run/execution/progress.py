@@ -45,7 +45,7 @@ class _Part:
 
 
 class Progress:
-  """Counts work and cells; says them every few seconds, and each condition.
+  """The counter of work and cells, which prints every few seconds and each condition.
 
   Work is the images that models are shown, and the first uses of programs, which
   wait for their compilation. The time left is what is left of each times the mean
@@ -114,14 +114,14 @@ class Progress:
     self._showing.more(-images)
 
   def programs(self, count: int) -> None:
-    """Say how many programs will be used for the first time."""
+    """Print how many programs will be used for the first time."""
     with self._lock:
       self._firsts.more(count)
       if self._began is None:
         self._began = time.perf_counter()
 
   def compiled(self, seconds: float) -> None:
-    """Say that a program was used for the first time, which took so long."""
+    """Count a program's first use and its seconds."""
     with self._lock:
       self._firsts.did(1)
       self._compiling_s += seconds
@@ -171,7 +171,7 @@ class Progress:
     self.note(f"{self._state()}  {what}")
 
   def _state(self) -> str:
-    """Return cells, images per second, and time elapsed and left, in words."""
+    """Return a text with cells, images per second, elapsed time and time left."""
     elapsed = time.perf_counter() - self._start
     left = self.left_s()
     eta = "?" if left is None else durations.text(left)

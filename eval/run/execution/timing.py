@@ -52,7 +52,7 @@ class Stages:
       self._given += 1
 
   def count_fetched(self) -> None:
-    """Note that the outputs of the oldest work are there."""
+    """Record that the outputs of the oldest work have arrived."""
     with self._lock:
       self._fetched += 1
       self._ready_at = time.perf_counter()
@@ -106,7 +106,7 @@ class Stages:
 def lines(
   took: Mapping[str, Any], total_s: float, devices: str, cores: int
 ) -> list[str]:
-  """Return where a run's time went, in words; nothing if it computed nothing.
+  """Return a text about where a run's time went; empty if it computed nothing.
 
   Args:
     took: result of `Stages.summary`.

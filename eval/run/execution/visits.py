@@ -25,6 +25,7 @@ from eval.pipeline import adapting, inputs, mixed, streams
 from eval.run.adapt import Adapt
 from eval.run.execution import cells as cells_lib
 from eval.run.execution import checkpoints, one_pass
+from eval.run.model import adapted
 from robust_tfds import reading
 from robust_tfds.conditions import Condition
 from robust_tfds.storage import disk
@@ -145,6 +146,11 @@ class Maker:
       done: cells that an earlier start finished.
     """
     for visit in self._visits:
+      for label in {c.model for c in visit.cells} & adapts.keys():
+        adapter = self._adapting(label)
+        total = visit.source.total
+        adapted.check_batches(label, adapts[label], adapter, total)
+    for visit in self._visits:
       lacking = [c for c in visit.cells if c not in done]
       if visit.stream and self._is_finished(visit.stream, done):
         continue
@@ -184,7 +190,7 @@ class Maker:
   def _pass(
     self, source: inputs.Source, cells: Sequence[Cell], parts: Any
   ) -> None:
-    """Show models a set from its beginning, and give what they answer to parts."""
+    """Show models a set from its beginning, and pass their answers to `parts`."""
     setup = dataclasses.replace(self._setup, shown_ids=(), note=None)
     whole: parts_lib.Missing = (0, source.share), cells
     one_pass.Pass(setup, parts, [whole], cells, source).run(lambda cells: None)
@@ -262,7 +268,7 @@ class Maker:
 
 
 class _Nowhere:
-  """Parts that are not kept: the cells are there already."""
+  """Parts that store nothing, for cells that exist already."""
 
   def made(self, block: parts_lib.Range, cell: Cell) -> set[int]:
     """Return no batch: all are shown."""

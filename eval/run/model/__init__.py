@@ -1,4 +1,4 @@
-"""What a run makes of a model: from its name in a config to the devices.
+"""The models of a run: from their names in a config to the devices.
 
 definitions.py says what it is and finds its checkpoint, load.py brings its weights
 onto the devices; probe.py asks a user's own model before the run, own_models.py

@@ -1,4 +1,4 @@
-"""The models of a run that adapt: made from their method, or refused in words."""
+"""The models of a run that adapt: made from their method, or refused."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from eval.run.execution import progress
 from eval.run.plan import Plan
 from models import adaptation
 from models.adaptation import network
-from models.model import Model
+from models.model import Model, NetworkModel
 from robust_tfds import datasets, errors, strings
 
 _SHARE, _FROM0 = (0, 1), (0, math.inf)
@@ -63,8 +63,6 @@ def predictor(
     model, variables = opened
   _check(label, adapt, model, kind, clean)
   method = method_of(adapt, model)
-  if adapt.batch_size == 1 and method.by_batch:
-    _check_single(label, adapt, model, variables)
   pictures = None
   if method.needs_clean:
     pictures = _clean_pictures(plan, label, adapt, clean, workdir)
@@ -77,7 +75,25 @@ def predictor(
       seed=adapt.seed,
       shared=adapt.is_sequential,
       episodic=adapt.setting == "episodic",
+      least=2 if method.by_batch and _has_batch_norms(model, variables) else 1,
     )
+
+
+def check(plan: Plan, label: str) -> None:
+  """Refuse what a method cannot adapt, before weights and pictures are read.
+
+  Raises:
+    UserError: begins with the label.
+  """
+  model, adapt = plan.model(label), plan.adapts[label]
+  _check_traced(label, model)
+  method = method_of(adapt, model)
+  if method.needs_clean:
+    _clean_place(label, adapt)
+  elif isinstance(model, NetworkModel):
+    variables = jax.eval_shape(model.init, jax.random.key(0))
+    with errors.prefixed(label):
+      jax.eval_shape(method.init, variables)
 
 
 def method_of(adapt: adapt_lib.Adapt, model: Model) -> Any:
@@ -145,12 +161,7 @@ def _check(
       f"{label}: got {jax.process_count()} hosts, expected one: a batch is one"
       " computation. Start the command on a single host."
     )
-  if model.on_host:
-    raise errors.UserError(
-      f"{label} runs on the host ({model.route or 'a plain function'}), where its"
-      " norms cannot be reached. Adapt a network of models.names(), an nnx module,"
-      " or a torch module by the traced route."
-    )
+  _check_traced(label, model)
   if kind.name != probabilities.LOGITS:
     raise errors.UserError(
       f"{label} answers with {kind.name}, and adaptation needs logits. Leave out the"
@@ -163,18 +174,42 @@ def _check(
     )
 
 
-def _check_single(
-  label: str, adapt: adapt_lib.Adapt, model: Model, variables: Any
-) -> None:
-  """Refuse batch norms that one picture would be normalised by."""
-  layers = network.norms(model, variables).values()
-  if any(isinstance(layer, network.BATCH_NORMS) for layer in layers):
+def _check_traced(label: str, model: Model) -> None:
+  if model.on_host:
     raise errors.UserError(
-      f"{label}: batch_size 1, and {adapt.method} has batch norms normalise by the"
-      " batch alone, which one picture is too few for. Use a larger"
-      " adapt.batch_size, bn_alpha, bn_ema or bn_cumulative, or a network with"
-      " GroupNorm or LayerNorm."
+      f"{label} runs on the host ({model.route or 'a plain function'}), where its"
+      " norms cannot be reached. Adapt a network of models.names(), an nnx module,"
+      " or a torch module by the traced route."
     )
+
+
+def _has_batch_norms(model: Model, variables: Any) -> bool:
+  layers = network.norms(model, variables).values()
+  return any(isinstance(layer, network.BATCH_NORMS) for layer in layers)
+
+
+def check_batches(
+  label: str, adapt: adapt_lib.Adapt, adapter: Any, total: int
+) -> None:
+  """Refuse batches that are too small for a model's batch norms.
+
+  Args:
+    adapter: from `predictor`.
+    total: pictures that it is shown one after the other.
+  """
+  if (total % adapt.batch_size or adapt.batch_size) >= adapter.least:
+    return
+  got, do = "batch_size 1", "a larger adapt.batch_size"
+  if adapt.batch_size > 1:
+    got = (
+      f"a last batch of 1 ({total:,} pictures in batches of {adapt.batch_size})"
+    )
+    do = "adapt.last_batch='drop', another adapt.batch_size"
+  raise errors.UserError(
+    f"{label}: got {got}, expected at least 2 pictures: {adapt.method} has batch"
+    f" norms normalise by the batch alone. Use {do}, bn_alpha, bn_ema or"
+    " bn_cumulative, or a network with GroupNorm or LayerNorm."
+  )
 
 
 def _clean_pictures(
@@ -185,16 +220,9 @@ def _clean_pictures(
   workdir: Workdir,
 ) -> np.ndarray:
   """Return the named clean pictures, as the model takes them: uint8 `[N, ...]`."""
-  if not adapt.clean:
-    raise errors.UserError(
-      f"{label}: {adapt.method} needs clean pictures, and none are named. Set"
-      " adapt.clean to DATASET:SPLIT, e.g. a training set, or to"
-      f" {adapt_lib.TEST!r} for the clean twins of the test pictures, which every"
-      " row then says."
-    )
-  source = clean
-  if adapt.clean != adapt_lib.TEST:
-    source = _opened(plan, adapt.clean, clean, workdir)
+  place, source = _clean_place(label, adapt), clean
+  if place != adapt_lib.TEST:
+    source = _opened(plan, place, clean, workdir)
   count = min(adapt.clean_examples, source.total)
   stream = streams.Stream("reset", seed=adapt.seed)
   rows = source.ordered(stream).rows(0, count)
@@ -205,6 +233,18 @@ def _clean_pictures(
       f" test set's {clean.shape}. Name a set of the same pictures."
     )
   return pictures
+
+
+def _clean_place(label: str, adapt: adapt_lib.Adapt) -> str:
+  """Return where clean pictures are; refuse an adaptation that names none."""
+  if not adapt.clean:
+    raise errors.UserError(
+      f"{label}: {adapt.method} needs clean pictures, and none are named. Set"
+      " adapt.clean to DATASET:SPLIT, e.g. a training set, or to"
+      f" {adapt_lib.TEST!r} for the clean twins of the test pictures, which every"
+      " row then says."
+    )
+  return adapt.clean
 
 
 def _opened(

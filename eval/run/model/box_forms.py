@@ -9,12 +9,11 @@ import itertools
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import jax.numpy as jnp
 import numpy as np
 
+from eval.metrics.detection import voc
 from eval.pipeline import inputs
 from eval.run.model import probe
-from models.detection import boxes as boxes_lib
 from robust_tfds import errors
 
 _IOU = 0.5  # from here on an annotated box is found
@@ -34,7 +33,7 @@ _FORMS = {
 def check(
   label: str, answers: probe.Answers, clean: inputs.Source, names: Sequence[str]
 ) -> list[str]:
-  """Return what a run prints of a detector that finds nothing, or other classes.
+  """Return the warning about a detector that finds nothing or other classes.
 
   Args:
     label: label of the model.
@@ -95,9 +94,8 @@ def check(
 def _hits(objects: Mapping[str, Any], boxes: np.ndarray) -> np.ndarray:
   """Return which boxes find which objects: bool `[objects, boxes]`."""
   truth = _corners(_COCO, np.asarray(objects["bbox_px"]).reshape(-1, 4))
-  return (
-    np.asarray(boxes_lib.iou(jnp.asarray(truth), jnp.asarray(boxes))) >= _IOU
-  )
+  rows = np.repeat(truth, len(boxes), 0), np.tile(boxes, (len(truth), 1))
+  return (voc.box_iou(*rows, 0) >= _IOU).reshape(len(truth), len(boxes))
 
 
 def _corners(form: str, boxes: np.ndarray) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""The models of a run, each made once: what they are, and their checkpoints."""
+"""The definitions of a run's models, each made once, and their checkpoints."""
 
 import dataclasses
 import functools
@@ -14,7 +14,6 @@ from models.convert import known, match, preprocessing, sources
 from models.convert.sidecar import network
 from models.model import Model, NetworkModel
 from models.zero_shot import texts as texts_lib
-from models.zero_shot import tower
 from robust_tfds import errors, missing
 
 OfFunction = Callable[..., Model]
@@ -110,6 +109,8 @@ def _define(
   entry = entry if model_object else training_data.as_trained(entry)
   timm_network = functools.partial(_timm_network, label, entry, lacks, fetch)
   if texts:
+    from models.zero_shot import tower
+
     tower.check(entry.name)
     entry = entry.model_copy(update={"num_classes": len(texts.names)})
   model = _model(label, entry, model_object, kind, of_function, timm_network)
@@ -333,6 +334,6 @@ def _check_sides(
   sides = list(_sides(entry))
   if sides and (kind != "detection" or len(sides) == 1):
     raise errors.UserError(
-      f"Model {label}: {sides[0]} is of detectors, which take"
+      f"Model {label}: {sides[0]} is for detectors, which take"
       " short_px and long_px together."
     )

@@ -1,4 +1,4 @@
-"""Weights trained on embedded data, kept between runs: the next need not train.
+"""Weights trained on embedded data, kept between runs so that the next reuses them.
 
 They lie beside the compiled programs (`kept_programs`), one `.npz` a model, whose
 name says what they depend on and their own sha256, and are never of a run of
@@ -64,7 +64,7 @@ def _may_be_kept(recipe: Any) -> bool:
 def _take(
   model: Any, recipe: Any, folder: epath.Path, file: pathlib.Path
 ) -> None:
-  """Hand kept weights to a run; remove them if they are damaged."""
+  """Store kept weights in a run's folder; remove them if they are damaged."""
   try:
     variables = weights_file.read(
       epath.Path(file), file.stem.rpartition("-")[2]

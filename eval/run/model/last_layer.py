@@ -1,4 +1,4 @@
-"""Fits the last layer of a frozen network in a run; reuses what it fitted.
+"""The fitting of a frozen network's last layer in a run, which is reused later.
 
 Every picture passes through the network once, uncropped and unmirrored beyond the
 set's own crop: its features are kept in memory, float32. The layer is then fitted
@@ -178,8 +178,8 @@ def _stored(folder: epath.Path, facts: Mapping[str, Any]) -> Head | None:
     "sha256"
   ):
     raise errors.UserError(
-      f"{file}: not what was written: it was changed or removed. Delete {note} to"
-      " fit it anew, or use another --workdir."
+      f"{file}: it was changed or removed after it was written. Delete {note} to"
+      " fit it again, or use another --workdir."
     )
   return reading.npz_file(file)
 

@@ -19,7 +19,7 @@ Answers = Mapping[str, np.ndarray]
 def difference(
   before: Answers, now: Answers, tolerance: float = TOLERANCE
 ) -> str:
-  """Return how two answers differ, in words; empty if they agree.
+  """Return a text about the difference of two answers; empty if they agree.
 
   Args:
     before: `logits` `[B, classes]`, or a detector's `boxes` `[B, N, 4]`, `scores`

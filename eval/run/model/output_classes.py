@@ -229,8 +229,8 @@ def _from_outputs(
     for number in numbers:
       if not 0 <= number < outputs or class_of[number] != relabel.NONE:
         raise errors.UserError(
-          f"{_KEY}: {name!r}: output {number} is named twice, or is none of the"
-          f" model's, 0 to {outputs - 1}."
+          f"{_KEY}: {name!r}: output {number} is named twice, or is not one of the"
+          f" model's outputs, 0 to {outputs - 1}."
         )
       class_of[number] = labels[name]
   lines = [f"{name}\t{list(numbers)}" for name, numbers in outputs_of.items()]
@@ -258,7 +258,7 @@ def _from_lines(
     if not line.strip():
       raise errors.UserError(
         f"{where}: line {number}: empty, expected a class. Write - for an output"
-        " that is none."
+        " without one."
       )
   given = [line.strip() for line in lines if line.strip() != _NONE]
   decimal = 2 * sum(text.isdecimal() for text in given) > len(given)
@@ -279,7 +279,7 @@ def _index(where: str, number: int, line: str, classes: int) -> int:
   if label >= classes:
     raise errors.UserError(
       f"{where}: line {number}: {text!r} is no class, expected an index from 0 to"
-      f" {classes - 1}, or - for an output that is none."
+      f" {classes - 1}, or - for an output without a class."
     )
   return label
 
@@ -350,14 +350,14 @@ def _check_spelling(
       raise errors.UserError(
         f"{where}: line {number}: {line.strip()!r} is no class, and"
         f" {free[near[0]]!r} has no line: did you mean it? Write - for an output"
-        " that is none."
+        " without a class."
       )
 
 
 def _labels_by_name(
   names: Sequence[Sequence[str]], compared: Callable[[str], str]
 ) -> Mapping[str, list[int]]:
-  """Return name as it is compared -> the classes that have it."""
+  """Return normalised name -> the classes that have it."""
   known: dict[str, list[int]] = collections.defaultdict(list)
   for label, called in enumerate(names):
     english = imagenet.names().get(called[0], ())

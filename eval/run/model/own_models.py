@@ -122,7 +122,7 @@ def continue_or_claim(
 
 
 def _is_noted(folder: epath.Path, model: OwnModel) -> bool:
-  """Return whether a folder's note describes the model as it is now."""
+  """Return whether a folder's note describes the current model."""
   try:
     return not _changes(folder, model)
   except errors.UserError:  # there is none, or it is damaged
@@ -143,7 +143,7 @@ def _continue(
 
 
 def _changes(folder: epath.Path, model: OwnModel) -> list[str]:
-  """Return in words what has changed about a model."""
+  """Return a text about the changes of a model."""
   for path in (_note(folder), _answers(folder)):
     if not path.exists():
       raise errors.UserError(

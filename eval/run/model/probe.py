@@ -153,7 +153,7 @@ def notes(answers: Answers) -> list[str]:
 def _order_dependence(
   ask: _Traced | _Called, rows: list[np.ndarray], answered: Answers
 ) -> str:
-  """Return how an answer depends on its place in the batch, in words."""
+  """Return a text about an answer's dependence on its place in the batch."""
   order = np.roll(np.arange(len(rows[0])), 1)
   expected = {key: value[order] for key, value in answered.items()}
   words = likeness.difference(expected, ask([part[order] for part in rows]))
@@ -166,7 +166,7 @@ def _batch_dependence(
   answered: Answers,
   single: Answers | None,
 ) -> str:
-  """Return how an answer depends on the rest of the batch, in words.
+  """Return a text about an answer's dependence on the rest of the batch.
 
   Args:
     rows: what it was shown.
@@ -270,7 +270,7 @@ def _bytes(constant: Any) -> np.ndarray:
 
 @contextlib.contextmanager
 def _explained(label: str, count: int) -> Iterator[None]:
-  """Put what a model raises on a batch of `count` inputs into words."""
+  """Describe the exception of a model for a batch of `count` inputs."""
   try:
     yield
   except errors.UserError as error:

@@ -1,4 +1,4 @@
-"""What a model that answers otherwise when it is asked again depends on.
+"""The cause of differing answers when a model is called twice.
 
 Chance alone gives answers to the same pictures that are draws of one distribution,
 whatever was shown before or beside them. So two groups of `CALLS` answers are held
@@ -56,7 +56,7 @@ def dependence(ask: Ask, rows: Sequence[np.ndarray]) -> str:
 
 
 def among_dark(rows: Sequence[np.ndarray]) -> list[np.ndarray]:
-  """Return the first input as it is, and the others much darker."""
+  """Return the inputs with all but the first much darker."""
   images = rows[0] // DARKER
   images[0] = rows[0][0]
   return [images, *rows[1:]]

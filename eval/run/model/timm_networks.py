@@ -89,7 +89,7 @@ def _config(timm: Any, name: str) -> Any:
 
 
 def _spec(name: str, facts: Mapping[str, Any], classes: int) -> Spec:
-  """Return how a network's pictures are prepared, as timm says it."""
+  """Return the preprocessing of a network, as timm states it."""
   fields = timm_config.fields(facts, f"{name}: pretrained_cfg")
   if classes != facts["num_classes"]:
     fields.pop("label_space", None)

@@ -1,4 +1,4 @@
-"""How a model is brought from train mode to evaluation, in its framework's words."""
+"""Remedies for models in train mode, in the words of their framework."""
 
 import inspect
 import types
@@ -47,7 +47,7 @@ def package_of(thing: Any, packages: Iterable[str]) -> str:
 
 
 def _used(code: Any, functions: list[Any]) -> Iterator[Any]:
-  """Yield what a function takes from around it, and what its neighbours do."""
+  """Yield the objects that a function refers to; append functions to `functions`."""
   if isinstance(code, types.MethodType):
     yield code.__self__
     code = code.__func__

@@ -17,6 +17,7 @@ from etils import epath
 
 from eval.cells.files import damage
 from eval.cells.files import note as note_lib
+from eval.run import spec as spec_lib
 from eval.run.execution import progress
 from models import variables as variables_lib
 from models import weights_file
@@ -37,11 +38,12 @@ _KEYS = {
   "config.batch_size": "batch_size",
   "config.recipe.flip": "flip",
   "config.recipe.crop_px": "crop_px",
+  "config.recipe.balance": "balance",
 }
 
 
 class _Record(Record):
-  """What the note says."""
+  """The contents of the note."""
 
   recipe: dict[str, Any]
   files: dict[str, str]
@@ -96,8 +98,8 @@ def check(model: Any, recipe: Any, folder: epath.Path) -> bool:
     ]
     raise errors.UserError(
       f"{folder} holds a model trained in another way: {'; '.join(differ)}. Its"
-      " finished cells are of those weights: use another --workdir, or go on there"
-      " with what trained it."
+      " finished cells belong to those weights: use another --workdir, or continue"
+      " there with the settings that trained it."
     )
   return bool(record)
 
@@ -157,7 +159,7 @@ def _checksums(folder: epath.Path) -> dict[str, str]:
 
 
 def _facts(model: Any, recipe: Any) -> dict[str, Any]:
-  """Return what a trained model's weights depend on."""
+  """Return the settings that a trained model's weights depend on."""
   return {"model": model.name, **dict(recipe)}
 
 
@@ -185,7 +187,7 @@ def _config(model: Any, recipe: Any) -> Config:
   from models.training.config import Config
 
   detects = model.kind == "detection"
-  options = {k: recipe[k] for k in ("flip", "crop_px") if recipe.get(k)}
+  options = {k: recipe[k] for k in spec_lib.RECIPE_KEYS if recipe.get(k)}
   optimizer = {"name": "adam", "learning_rate": recipe.learning_rate}
   schedule: dict[str, Any] = {"name": "cosine"}
   if detects:

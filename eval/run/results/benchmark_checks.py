@@ -1,9 +1,9 @@
 """Checks of another program's predictions before they are scored.
 
-Nothing is of a benchmark by default: without `--dataset` they are plain means. For a
-set of ours everything known must fit (`eval/tasks/parts/example_checks.py`, as
-for a submission): kind, classes, the examples and their number, their labels.
-Fewer examples are chosen by `--subset`, as in a run, and every row says it.
+Without `--dataset` the numbers are plain means and belong to no benchmark. With it,
+kind, classes, examples and labels must fit all that is known of the set, as for a
+submission (`eval/tasks/parts/example_checks.py`). `--subset` chooses fewer examples,
+as in a run, and every row says so.
 """
 
 import dataclasses
@@ -23,13 +23,13 @@ _UNKNOWN = "unknown"
 
 
 def checked(run: base.Run, options: base.Options, source: str) -> base.Run:
-  """Return the same run, with what was chosen of its data set in the config.
+  """Return the run with the chosen data set and subset in its config.
 
-  Its notes say what nothing here could verify.
+  Its notes say what could not be verified.
 
   Raises:
-    UserError: a baseline or a choice of no data set, or what does not fit the
-      set that was named; another spelling of a name of ours.
+    UserError: something does not fit the named set, a baseline or subset is named
+      without a set, or the set's name is a misspelling of ours.
   """
   if options.dataset is None:
     _check_unnamed(run, options)
@@ -60,8 +60,8 @@ def _check_unnamed(run: base.Run, options: base.Options) -> None:
   if baseline and not baselines.model_label(baseline):
     run.task(run.datasets[0]).check_baseline(run.labels())
     raise errors.UserError(
-      f"--baseline={baseline}: its numbers are of one data set. Name the set that"
-      " these predictions are of by --dataset."
+      f"--baseline={baseline}: its numbers belong to one data set. Name the set of"
+      " these predictions by --dataset."
     )
   if options.subset:
     raise errors.UserError(
@@ -96,7 +96,7 @@ def _subset(options: base.Options, ids: Sequence[str], source: str) -> str:
 
 
 def _check_classes(run: base.Run, dataset: str, source: str) -> None:
-  """Refuse ground truth of other classes than the set has."""
+  """Refuse ground truth whose classes are not the set's."""
   expected = datasets.classes(dataset)
   if run.truth is None or not expected:
     return

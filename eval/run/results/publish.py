@@ -51,7 +51,7 @@ class Outcome:
     """
     self._plan, self._workdir, self._data = plan, workdir, data
     self._scorer = base.Scorer(plan.task, truth)
-    self._published: tuple[base.RunScores, dict[str, Any]] | None = None
+    self._published: base.RunScores | None = None
     self._pictures = None
     if plan.config.reports:
       self._pictures = _Pictures(plan, data, truth)
@@ -87,7 +87,7 @@ class Outcome:
     took = stages.summary(self._data.decoded)
     text = json.dumps(took, indent=1, sort_keys=True)
     disk.write_text(workdir.timing_path, text + "\n")
-    self._published = scored, took
+    self._published = scored
     return scored.rows
 
   def report(self, folder: epath.Path) -> None:
@@ -101,7 +101,7 @@ class Outcome:
     from eval.report import reports
     from eval.run import photographs
 
-    plan, (scored, took) = self._plan, self._published
+    plan, scored = self._plan, self._published
     real = (
       {"gallery": photographs.classified()} if plan.config.photographs else {}
     )
@@ -113,7 +113,6 @@ class Outcome:
       class_names=self._pictures.class_names,
       gflops=_gflops(plan),
       provenance=_provenance(plan, self._data.clean),
-      timing={k: v for k, v in took.items() if isinstance(v, float)},
     )
     with disk.writing(folder):
       reports.write_all(shown, folder)
@@ -125,7 +124,7 @@ def context(
   models: Mapping[str, str],
   **others: Any,
 ) -> Context:
-  """Return what the reports of a scored run read.
+  """Return the context of a scored run's reports.
 
   Args:
     models: label -> name in `models`, of which papers print numbers; these are
@@ -388,7 +387,7 @@ class _Pictures:
   def _images(
     self, condition: Condition, ids: Sequence[str]
   ) -> dict[str, np.ndarray]:
-    """Return Id -> picture under a condition, of those that the set has."""
+    """Return id -> picture under a condition, for ids that the set has."""
     if self._plan.fly:
       return dict(zip(ids, self._as_models_see(condition, len(ids))))
     return self._data.source(condition).find(ids)
@@ -430,7 +429,7 @@ def _provenance(plan: Plan, clean: inputs.Source) -> list[str]:
 
 
 def pixel_origin(plan: Plan) -> str:
-  """Return where corrupted pixels come from, in words."""
+  """Return a text about the origin of corrupted pixels."""
   if not plan.names:
     return "not corrupted"
   made = "corrupted on the fly" if plan.fly else "prepared"

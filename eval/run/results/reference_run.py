@@ -28,7 +28,7 @@ _LOSSLESS = dict.fromkeys(("", "raw", "png"), "lossless")
 
 
 def named(options: base.Options) -> tuple[base.Options, base.Run]:
-  """Return the run of `--facts`, and the options with what it says of the data.
+  """Return the run of `--facts`, and the options with its facts of the data.
 
   Raises:
     UserError: no run of classifications, several data sets of which none is
@@ -112,7 +112,7 @@ def joined(
 
 
 def _check_stated(predictions: base.Run, run_cell: Cell, source: str) -> None:
-  """Refuse a table that itself says that its pictures are different."""
+  """Refuse a table whose columns state different pictures."""
   draws = conditions.draws_in_words(run_cell.dataset, run_cell.seed)
   for fact, values in predictions.stated.items():
     run_value = str(getattr(run_cell.data, fact, None) or "")
@@ -144,7 +144,7 @@ def _join_groups(
 def _config(
   predictions: base.Run, run: base.Run, dataset: str
 ) -> ml_collections.ConfigDict:
-  """Return the run's settings of the data, over what was predicted."""
+  """Return the settings of the predictions over the run's `data` settings."""
   config = predictions.config.to_dict()
   data = {**run.settings(dataset).data.to_dict(), **config["data"]}
   mark = config_file.mark(config_file.plain(run.config))

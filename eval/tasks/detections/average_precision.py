@@ -1,5 +1,4 @@
-"""Average precision of a cell and its jackknife replicates, from one matching
-pass.
+"""Average precision of a cell and its jackknife replicates, from one matching pass.
 
 Blocks are the same in all conditions and for all models on the same pictures
 (`resampling.Draws`). AP is not a mean over pictures, so it has no draws: its
@@ -69,8 +68,7 @@ def coco(
   truth: checks.Truth,
   pictures: Pictures,
 ) -> dict[str, Replicates]:
-  """Return COCO's 12 numbers, `<iou_type>/AP` and others, without undefined
-  ones.
+  """Return COCO's 12 numbers, `<iou_type>/AP` and others, without undefined ones.
 
   Args:
     iou_type: `bbox` or `segm`.

@@ -23,9 +23,7 @@ def kinds(columns: Columns, truth: Truth) -> list[str]:
 
 
 def image_ids(columns: Columns, truth: Truth) -> np.ndarray:
-  """Return the image ids of the pictures that the detector was shown: int64
-  `[I]`.
-  """
+  """Return the image ids of the pictures that the detector was shown: int64 `[I]`."""
   return columns["image_id"]
 
 

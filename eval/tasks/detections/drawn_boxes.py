@@ -42,8 +42,7 @@ def picture_overlays(
   truth: Mapping[str, Any],
   least_score: float,
 ) -> list[Overlay]:
-  """Return all detections from a score up, and all objects that none of them
-  hits.
+  """Return all detections from a score up, and all objects that none of them hits.
 
   A detection hits the unmatched object of its class with the largest IoU, from
   0.5 up.
@@ -75,9 +74,7 @@ def picture_overlays(
 def _mask(
   columns: _Columns, row: int, place: int, size: tuple[int, int]
 ) -> tuple[np.ndarray | None, tuple[int, int]]:
-  """Return a detection's pixels and the corner of their box; None without
-  masks.
-  """
+  """Return a detection's pixels and the corner of their box; None without masks."""
   if "masks" not in columns:
     return None, (0, 0)
   texts = str(columns["masks"][row]).split(" ")

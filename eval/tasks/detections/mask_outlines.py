@@ -1,5 +1,4 @@
-"""Outlines of soft masks in a picture: the rows where each column enters and
-leaves.
+"""Outlines of soft masks in a picture: the rows where each column enters and leaves.
 
 A mask is a grid of `[M, M]` values, whose centres are spread over its box. Between
 them a pixel's value is bilinear, beyond the outermost it falls to 0 within one
@@ -138,9 +137,7 @@ class _Laid:
   def ends(
     self, column: np.ndarray, cell: np.ndarray
   ) -> tuple[np.ndarray, np.ndarray]:
-    """Return the values at the grid rows above and below cells: float64 `[N]`
-    each.
-    """
+    """Return the values at the grid rows above and below cells: float64 `[N]` each."""
     grids = self.grids.reshape(-1)
     share = self.across.share[column]
     rest = 1 - share
@@ -178,9 +175,7 @@ def _laid(masks: np.ndarray, boxes: np.ndarray, size: tuple[int, int]) -> _Laid:
 def _cut(
   start: np.ndarray, end: np.ndarray, length: int
 ) -> tuple[np.ndarray, np.ndarray]:
-  """Return the first pixel and the length of the part of each box in the
-  picture.
-  """
+  """Return the first pixel and the length of the part of each box in the picture."""
   low = np.clip(np.floor(start), 0, length).astype(np.int64)
   high = np.clip(np.ceil(end), 0, length).astype(np.int64)
   return low, np.maximum(high - low, 0)

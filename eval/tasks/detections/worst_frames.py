@@ -1,6 +1,4 @@
-"""A cell's mAP on anchors and on worst frames, and without each block of
-videos.
-"""
+"""A cell's mAP on anchors and on worst frames, and without each block of videos."""
 
 from __future__ import annotations
 
@@ -28,8 +26,7 @@ Counted = tuple[replicates.Replicates, int]  # and of how many anchors
 
 
 def numbered(columns: Columns, truth: Mapping[str, Any]) -> Columns:
-  """Return a cell's columns with the image ids of its frames in the ground
-  truth.
+  """Return a cell's columns with the image ids of its frames in the ground truth.
 
   Raises:
     UserError: the frames differ from the ground truth's.

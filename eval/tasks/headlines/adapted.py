@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -33,7 +33,7 @@ Facts = Mapping[str, cell_facts.ModelFacts]
 
 @dataclasses.dataclass(frozen=True)
 class Answers:
-  """What a cell's curve is made of, rows in the order of their ids.
+  """The data of a cell's curve, with rows in the order of their ids.
 
   Attributes:
     wrong: bool `[N]`.
@@ -92,7 +92,7 @@ def rows(cells: Sequence[Cell], models: Models) -> list[table.Row]:
 
 
 def _printed(model: headlines.ModelCells, facts: cell_facts.ModelFacts) -> str:
-  """Return what papers print of the same network and protocol, in words."""
+  """Return a text with the printed numbers of the same network and protocol."""
   adaptation = facts.adaptation
   if not adaptation or _part(model):
     return ""
@@ -122,13 +122,18 @@ def _sources(facts: Facts) -> dict[str, str]:
   }
 
 
-def _hardest(model: headlines.ModelCells) -> list[Condition]:
+def is_whole(listed: Iterable[Condition]) -> bool:
+  """Return whether all corruptions of `error_at_5` are among some conditions."""
+  return len(_hardest(listed)) == len(conditions.PICTURES.names("common"))
+
+
+def _hardest(listed: Iterable[Condition]) -> list[Condition]:
   names = conditions.PICTURES.names("common")
-  return [c for c in model.numbers if c.name in names and c.level == _LEVEL]
+  return [c for c in listed if c.name in names and c.level == _LEVEL]
 
 
 def _error(model: headlines.ModelCells) -> replicates.Replicates | None:
-  numbers = [model.numbers[c]["error"] for c in _hardest(model)]
+  numbers = [model.numbers[c]["error"] for c in _hardest(model.numbers)]
   if not numbers:
     return None
   return replicates.combine(lambda *each: np.mean(each, axis=0), *numbers)
@@ -145,14 +150,16 @@ def _row(
   found = spread.number(number, bounds)
   words = "; ".join(filter(None, (_part(model), note, found.note)))
   value = float(number.value)
-  n = min(r.n or 0 for c in _hardest(model) for r in model.rows[c][:1])
+  n = min(r.n or 0 for c in _hardest(model.numbers) for r in model.rows[c][:1])
   ends = (found.lo, found.hi)
   return summary.row("", metric, value, ends, n, note=words)
 
 
 def _part(model: headlines.ModelCells) -> str:
-  count, whole = len(_hardest(model)), len(conditions.PICTURES.names("common"))
-  return "" if count == whole else f"mean over {count} of {whole} corruptions"
+  if is_whole(model.numbers):
+    return ""
+  whole = len(conditions.PICTURES.names("common"))
+  return f"mean over {len(_hardest(model.numbers))} of {whole} corruptions"
 
 
 def _over_seeds(

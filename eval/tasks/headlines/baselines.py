@@ -41,7 +41,7 @@ def default(dataset: str) -> str:
 def describe(
   baseline: str, dataset: str, edition: str = "", codec: str = ""
 ) -> str:
-  """Return a baseline in words; without one, why none is published, if so.
+  """Return a baseline in words; without one, the reason why none is published.
 
   If its numbers were measured with another codec than the run's, the text says
   so: the numbers stand, and their notes name the codec too.

@@ -1,4 +1,4 @@
-"""How a run's pixels depart from the published ones, in words for its rows.
+"""Notes about differences of a run's pixels from the published ones.
 
 ImageNet-C's published pictures went through JPEG of quality 85, ImageNet-P's videos
 through H.264; AlexNet's numbers are of these. A number of other pixels stands, and
@@ -9,8 +9,7 @@ _LOSSLESS = ("raw", "png")
 
 
 def note(dataset: str, codec: str, geometry: str = "") -> str:
-  """Return the note about a run's pixels for its rows; '' if they are as
-  published.
+  """Return the note about a run's pixels for its rows; '' if they are as published.
 
   Args:
     dataset: its name; predictions of other programs may be on other data sets.

@@ -30,8 +30,7 @@ def headlines(
   benchmark: bool = True,
   family: conditions.Family = conditions.PICTURES,
 ) -> list[Headline]:
-  """Return means of errors, CE, mCE and their relatives (Hendrycks & Dietterich
-  4.1).
+  """Return means of errors, CE, mCE and their relatives (Hendrycks & Dietterich 4.1).
 
   Args:
     cells: one model's cells, with the metric `error`.
@@ -78,9 +77,7 @@ def _over_list(cells: Cells, family: conditions.Family) -> list[Headline]:
 def published_cells(
   published: Mapping[str, Any],
 ) -> dict[Condition, dict[str, float]]:
-  """Return the cells of a published baseline, see
-  `corruption_error.load_baseline`.
-  """
+  """Return the cells of a published baseline, see `corruption_error.load_baseline`."""
   errors = {
     Condition(name, severity): error
     for name, of_name in published["errors"].items()
@@ -124,9 +121,7 @@ def _plain(
 def _retained(
   ours: Arrays, reference: Arrays, cells: Sequence[Condition]
 ) -> np.ndarray:
-  """Return the mean share of the clean accuracy that cells retain, as gamma_r
-  does.
-  """
+  """Return the mean share of the clean accuracy that cells retain, as gamma_r does."""
   clean = 1 - ours[_CLEAN]["error"]
   return np.mean(
     [action.gamma_r(1 - error, clean) for error in _errors(ours, cells)], axis=0

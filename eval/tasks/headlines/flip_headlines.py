@@ -1,6 +1,6 @@
 """Headlines over a classifier's sequences: FR, T5D and their means."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 
@@ -18,15 +18,12 @@ NORMALISERS = {"fr": "flip_probability", "t5d": "unnormalised_t5d"}
 _FAMILY = conditions.SEQUENCES
 _COMMON = _FAMILY.names("common")
 _UNDEFINED = "undefined: the baseline's value is 0"
-# f(cells, the baseline's cells, perturbation) -> `[..., K]`.
-_Rate = Callable[[Arrays, Arrays, str], np.ndarray]
 
 
 def headlines(
   cells: Cells, reference: Cells, *, published: bool = False
 ) -> list[Headline]:
-  """Return FR, T5D, their means, and the plain ones (Hendrycks & Dietterich
-  4.2).
+  """Return FR, T5D, their means, and the plain ones (Hendrycks & Dietterich 4.2).
 
   Args:
     cells: one model's cells; metrics are arrays `[D, ..., K]`, D difficulties
@@ -80,9 +77,7 @@ def _difficulty_headlines(
 
 
 class _Difficulty:
-  """The cells of a difficulty: noise has one cell per difficulty, others one
-  row.
-  """
+  """The cells of a difficulty: noise has one cell per difficulty, others one row."""
 
   def __init__(self, level: int):
     self._level = level

@@ -114,18 +114,16 @@ class Headline:
   def is_triggered(self, cells: Cells) -> bool:
     """Return whether a cell that triggers the headline is present."""
     corrupted = [c for c in self.cells if not c.clean]
-    return any(
-      self._is_in(cells, c)
-      for c in self.trigger_cells or corrupted or self.cells
-    )
+    among = self.trigger_cells or corrupted or self.cells
+    return bool(self._present(cells, among))
 
   def missing(self, cells: Cells, reference: Cells) -> str:
     """Return which cells are missing, in words; '' if none is."""
-    ours = [c for c in self.cells if self._is_in(cells, c)]
+    ours = self._present(cells, self.cells)
     note = missing_cells.note(self.cells, ours)
     if note or not self.normalised:
       return note
-    baseline_cells = [c for c in self.cells if self._is_in(reference, c)]
+    baseline_cells = self._present(reference, self.cells)
     note = missing_cells.note(self.cells, baseline_cells)
     return f"of the baseline {note}" if note else ""
 
@@ -135,7 +133,7 @@ class Headline:
     Its name begins with `part_`. The result is None if all or none of them are
     present, or if a clean one is missing.
     """
-    there = [c for c in self.cells if self._is_in(cells, c)]
+    there = self._present(cells, self.cells)
     corrupted = [c for c in self.cells if not c.clean]
     present = [c for c in there if not c.clean]
     lacks_clean = len(there) - len(present) < len(self.cells) - len(corrupted)
@@ -155,7 +153,7 @@ class Headline:
       cells: the cells that are present.
       trained_on: the conditions that the model was trained on.
     """
-    there = [c for c in self.cells if self._is_in(cells, c)]
+    there = self._present(cells, self.cells)
     rest = [c for c in there if not c.clean and c not in trained_on]
     trained = any(c in trained_on for c in self.cells)
     if self.over is None or self.name or not (trained and rest):
@@ -185,8 +183,13 @@ class Headline:
       note=missing_cells.part_note(corrupted, part),
     )
 
-  def _is_in(self, cells: Cells, condition: Condition) -> bool:
-    return all(m in cells.get(condition, ()) for m in self.metrics)
+  def _present(
+    self, cells: Cells, among: Sequence[Condition]
+  ) -> list[Condition]:
+    """Return the conditions whose cells have all metrics of the headline."""
+    return [
+      c for c in among if all(m in cells.get(c, ()) for m in self.metrics)
+    ]
 
   def number(self, cells: Numbers, reference: Reference) -> Replicates:
     """Return the number; all cells must be present.
@@ -308,7 +311,7 @@ def levels(cells: Arrays, family: Family, metric: str, name: str) -> np.ndarray:
 
 
 def value_alone(value: np.typing.ArrayLike) -> Replicates:
-  """Return a number of which only the value is known, `[...]`."""
+  """Return a number without draws, from its value `[...]`."""
   known = np.asarray(value, np.float64)
   return Replicates(known, None, np.zeros((*known.shape, 0)))
 

@@ -137,7 +137,7 @@ def _miou(arrays: Arrays, cells: Sequence[Condition]) -> np.ndarray:
 def _class_headlines(
   cells: Cells, benchmark: Sequence[Condition]
 ) -> list[Headline]:
-  """Return each class's IoU, clean and as a mean over the cells that are there."""
+  """Return each class's IoU, clean and as a mean over the existing cells."""
   listed = dict.fromkeys(
     metric
     for metrics_of_cell in cells.values()

@@ -29,9 +29,7 @@ class NormalisedTask(base.Task):
 
   @property
   def note(self) -> str:
-    """The codec, crop and data set in words, if the published numbers have
-    others.
-    """
+    """The codec, crop and data set in words, if the published numbers have others."""
     setting = self.setting
     crop = setting.data.get("geometry", "")
     departs = departures.note(setting.dataset, setting.codec, crop)

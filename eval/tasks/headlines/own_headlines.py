@@ -36,9 +36,7 @@ def headlines(
 
 
 def parts(family: Family) -> dict[str, list[Condition]]:
-  """Return the common conditions of each group (`noise`) and level
-  (`severity_3`).
-  """
+  """Return the common conditions of each group (`noise`) and level (`severity_3`)."""
   common = missing_cells.needed(family, family.names("common"))
   levels = sorted({c.level for c in common})
   return {

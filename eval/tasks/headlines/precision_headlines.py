@@ -24,8 +24,7 @@ _UNDEFINED = "undefined: P is 0"
 
 
 def headlines(cells: Cells) -> list[Headline]:
-  """Return the headlines of boxes and of masks (Michaelis et al. 2019, section
-  2.3).
+  """Return the headlines of boxes and of masks (Michaelis et al. 2019, section 2.3).
 
   Args:
     cells: one model's cells, with the metric AP or, for VOC, AP50.

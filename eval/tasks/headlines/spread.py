@@ -98,8 +98,7 @@ def number(
 def bounded_difference(
   difference: Number, first: table.Row, second: table.Row
 ) -> Number:
-  """Return the difference of two rates of different groups, bounded by its
-  terms.
+  """Return the difference of two rates of different groups, bounded by its terms.
 
   Its interval reaches at least as far as that of either term, which is valid
   where draws are not (a rate of 1), and at most as far as both together. If
@@ -185,9 +184,7 @@ def rate_row(
 
 
 def without_point(row: table.Row) -> table.Row:
-  """Return a row without an interval of no width: it says nothing of other
-  examples.
-  """
+  """Remove the interval of a row if its width is 0, which says nothing."""
   if row.lo is None or row.hi is None or not _equal(row.lo, row.hi):
     return row
   return dataclasses.replace(row, lo=None, hi=None).add_note(_NO_SPREAD)

@@ -29,7 +29,7 @@ class Reader(blocks.PictureReader):
       yield blocks.Picture({**row.example, "place": place}, nbytes)
 
   def batch(self, rows: Sequence[blocks.Picture]) -> inputs.Batch:
-    """Return rows as a batch; what is no picture's pixel does not count."""
+    """Return rows as a batch; pixels outside the pictures do not count."""
     plain = [
       blocks.Picture(
         {k: v for k, v in row.example.items() if k != _MASK}, row.nbytes

@@ -106,7 +106,7 @@ class Classes:
     return number if 0 <= number < (self.count or _LARGEST) else None
 
   def _words(self, value: str) -> str:
-    """Return what is wrong with a value, in words."""
+    """Return a text that says what is wrong with a value."""
     if not value:
       return " is empty; every example needs its class."
     if self.told and column_files.whole_number(value) is not None:

@@ -94,7 +94,7 @@ class Examples(NamedTuple):
 def check_examples(
   source: str, facts: DataFacts, limit: int, ids: Sequence[str]
 ) -> Examples:
-  """Check examples against those that the data set has.
+  """Check examples against the data set's.
 
   Args:
     source: the beginning of an error message.
@@ -161,8 +161,7 @@ def _check_count(
 def _known_ids(
   builder: type[base.Builder], facts: DataFacts, ids: Sequence[str]
 ) -> set[str]:
-  """Return the ids of all examples; none if unknown, or if they are named
-  otherwise.
+  """Return the ids of all examples; none if unknown, or if they are named otherwise.
 
   Other programs may use any names for the examples of a published set.
   """
@@ -176,9 +175,7 @@ def _known_ids(
 def _are_numbers(
   builder: type[base.Builder], facts: DataFacts, ids: Sequence[str]
 ) -> bool:
-  """Return whether these are another program's boxes, whose pictures have
-  numbers.
-  """
+  """Return whether these are another program's boxes, whose pictures have numbers."""
   results = builder.KIND == "objects" and facts.source not in _OURS
   return results and all(i.isdigit() for i in ids)
 
@@ -192,7 +189,7 @@ def _is_usual(builder: type[base.Builder], facts: DataFacts) -> bool:
 def _check_subset(
   name: str, source: str, subset: str, ids: Sequence[str]
 ) -> Examples:
-  """Check ids against those of a named subset (`eval/run/subsets.py`)."""
+  """Check ids against a named subset (`eval/run/subsets.py`)."""
   examples = (
     f"{name}: the {len(ids):,} examples of the subset {subset}, by their ids"
   )
@@ -200,7 +197,7 @@ def _check_subset(
   if subset in _SUBSETS:
     if _SUBSETS[subset] not in map(subset_lib.sha256, (ids, stems)):
       raise errors.UserError(
-        f"{source}: these {len(ids):,} examples are not those of the subset"
+        f"{source}: these {len(ids):,} examples are not the subset"
         f" {subset}, whose ids are a fixed list. Choose examples of your own by"
         " a file."
       )
@@ -220,8 +217,7 @@ def _check_subset(
 
 
 def subset_lines(subset: str, ids: Sequence[str]) -> list[str]:
-  """Return the lines of the file that a subset is named after; none if they
-  differ.
+  """Return the lines of the file that a subset is named after; none if they differ.
 
   Args:
     subset: a file's stem and 8 digits.
@@ -260,7 +256,7 @@ def _check_limit(
 
 
 def check_groups(source: str, dataset: str, columns: Columns) -> None:
-  """Check groups, which are drawn together, against what the ids imply.
+  """Check groups, which are drawn together, against the ids.
 
   Raises:
     UserError: an example whose group differs from its data set's.
@@ -281,9 +277,7 @@ def check_groups(source: str, dataset: str, columns: Columns) -> None:
 
 @functools.cache
 def _frames(dataset: str) -> Mapping[str, Any]:
-  """Return the frames by id, with unreviewed ones; none if they are not
-  embedded.
-  """
+  """Return the frames by id, with unreviewed ones; none if they are not embedded."""
   from robust_tfds.building import frames
 
   builder = datasets.class_or_unknown(dataset)
@@ -294,7 +288,7 @@ def _frames(dataset: str) -> Mapping[str, Any]:
 def check_labels(
   source: str, dataset: str, ids: Sequence[str], labels: np.ndarray
 ) -> int:
-  """Check true classes against what the ids imply.
+  """Check true classes against the ids.
 
   Args:
     source: the beginning of an error message.

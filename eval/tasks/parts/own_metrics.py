@@ -154,7 +154,7 @@ def _value(
 
 
 def _words(value: Any) -> str:
-  """Return what a value is, in words."""
+  """Describe a value in words."""
   if isinstance(value, Mapping):
     return (
       f"a dict of {', '.join(f'{k}: {_words(v)}' for k, v in value.items())}"

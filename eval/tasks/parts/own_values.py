@@ -1,4 +1,4 @@
-"""`OwnValues`: what the tasks of custom metrics keep and measure.
+"""`OwnValues`: the columns and numbers of tasks with custom metrics.
 
 A cell's columns are the values of every example, and its answers if they are
 kept. The rows of a cell are the metrics' means with 95 % intervals over groups.
@@ -59,8 +59,8 @@ class OwnValues(base.Task):
     self._with_clean = own is not None and own.targets is None
     if self._with_clean and not setting.fly:
       raise errors.UserError(
-        "target='clean': got prepared pictures, of which no clean ones are shown"
-        " beside the others. Leave out source=prepared."
+        "target='clean': got prepared pictures, which are shown without their clean"
+        " ones. Leave out source=prepared."
       )
 
   @property
@@ -111,8 +111,7 @@ class OwnValues(base.Task):
   def measured_again(
     self, cell: cells_lib.Cell, columns: base.Columns, clean: base.Columns
   ) -> dict[str, np.ndarray] | None:
-    """Return a cell's columns by the metrics as they are now; None without its
-    answers.
+    """Return a cell's columns by the metrics as they are now; None without its answers.
 
     Args:
       columns: the cell's columns as they were.

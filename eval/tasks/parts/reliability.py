@@ -136,8 +136,7 @@ def mean_row(
 def numbers(
   columns: Columns, rows_of_cell: Iterable[table.Row], task: str
 ) -> tuple[dict[str, Replicates], np.ndarray]:
-  """Return the numbers of a cell that `headlines` need, and the groups left
-  out.
+  """Return the numbers of a cell that `headlines` need, and the groups left out.
 
   Of means over examples, if finite, there are the means without each block of
   groups; of other metrics only the value.
@@ -166,9 +165,7 @@ def numbers(
 def headlines(
   cells: headlines_lib.Cells, family: conditions.Family
 ) -> list[headlines_lib.Headline]:
-  """Return the means over one model's cells: of every corruption, of the
-  benchmark.
-  """
+  """Return the means over one model's cells: of every corruption, of the benchmark."""
   names = {
     metric.name: dict.fromkeys(
       c.name
@@ -199,8 +196,7 @@ def _mean(
 
 
 def _one_answer(columns: Columns) -> Columns:
-  """Return the columns of one answer per example: clean sequences have one
-  frame.
+  """Return the columns of one answer per example: clean sequences have one frame.
 
   The result is empty without labels, or with more answers than examples.
   """

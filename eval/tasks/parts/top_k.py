@@ -37,8 +37,7 @@ def reduce(logits: jax.Array, labels: jax.Array) -> dict[str, jax.Array]:
 
 
 def best(logits: jax.Array) -> dict[str, jax.Array]:
-  """Return top-5 ids (int32) and softmax scores (float32), ties by lower class
-  id.
+  """Return top-5 ids (int32) and softmax scores (float32), ties by lower class id.
 
   Args:
     logits: float32 `[..., classes]`.
@@ -70,8 +69,7 @@ def columns(
 def error_rows(
   cell: cells_lib.Cell, label: np.ndarray, top5: np.ndarray, groups: np.ndarray
 ) -> list[table.Row]:
-  """Return `error` and, if five classes are ranked, `top5_error`, with
-  intervals.
+  """Return `error` and, if five classes are ranked, `top5_error`, with intervals.
 
   Args:
     cell: the cell of the rows.
@@ -85,8 +83,7 @@ def error_rows(
 
 
 def hits_by_rank(label: np.ndarray, top5: np.ndarray) -> dict[str, np.ndarray]:
-  """Return whether the first class is right and, if five are ranked, any of
-  them.
+  """Return whether the first class is right and, if five are ranked, any of them.
 
   Args:
     label: int `[N]`, or `[N, L]`: any of several, -1 pads.

@@ -1,6 +1,4 @@
-"""The two routes of a model, traced and on the host, and the choice between
-them.
-"""
+"""The two routes of a model, traced and on the host, and the choice between them."""
 
 import dataclasses
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Files beside a checkpoint, and what they state about its preprocessing.
+"""Files beside a checkpoint, and their statements about its preprocessing.
 
 In the checkpoint's folder, `config.json` (timm's `pretrained_cfg`; HF's labels)
 and `preprocessor_config.json` (HF's) are read if they can belong to no other
@@ -51,7 +51,7 @@ class Declared:
 
 
 def declared(checkpoint: epath.Path, *, alone: bool = False) -> Declared:
-  """Return what the files beside a checkpoint state.
+  """Return the statements of the files beside a checkpoint.
 
   Args:
     checkpoint: a file, or a folder as orbax or a hub writes it.
@@ -127,9 +127,7 @@ def _read_report(checkpoint: epath.Path, report: epath.Path) -> Declared:
 
 
 def model_of_report(checkpoint: epath.Path) -> str:
-  """Return the model that `robust-tfds convert` wrote a file for; '' if
-  unknown.
-  """
+  """Return the model that `robust-tfds convert` wrote a file for; '' if unknown."""
   report = _json(checkpoint.with_name(checkpoint.name + REPORT))
   return str(report.get("model") or "")
 

@@ -104,9 +104,7 @@ def fields(facts: Mapping[str, Any], origin: str) -> dict[str, Any]:
 
 
 def labels(config: Mapping[str, Any], origin: str) -> dict[str, Any]:
-  """Return `num_classes` and `label_space`, if a model's `config.json` states
-  them.
-  """
+  """Return `num_classes` and `label_space`, if a model's `config.json` states them."""
   names = config.get("id2label")
   if not isinstance(names, Mapping) or not names:
     return {}
@@ -161,9 +159,7 @@ def _geometry(
 def _convnext(
   settings: Mapping[str, Any], rule: str, side: int, origin: str
 ) -> dict[str, Any]:
-  """Return ConvNeXt's geometry: it crops by `crop_pct`, and squashes large
-  pictures.
-  """
+  """Return ConvNeXt's geometry: it crops by `crop_pct`, and squashes large pictures."""
   if rule != "short_side":
     raise values.expression_error(
       origin, "size", settings["size"], "a shortest_edge"
@@ -189,9 +185,7 @@ def _size(size: Any, kind: str, origin: str) -> tuple[str, int]:
 
 
 def _square(size: Any, field: str, origin: str) -> int:
-  """Return the side of a square, from one number or from equal height and
-  width.
-  """
+  """Return the side of a square, from one number or from equal height and width."""
   if isinstance(size, Mapping) and set(size) == {"height", "width"}:
     size = [size["height"], size["width"]]
   if isinstance(size, list) and len(size) == 2 and size[0] == size[1]:

@@ -45,7 +45,7 @@ def timm_facts(name: str) -> dict[str, Any]:
 
 
 def config_facts(config: Mapping[str, Any]) -> dict[str, Any]:
-  """Return what a `config.json` of timm or HF states, as `differs` takes it."""
+  """Return the statements of a `config.json` of timm or HF, as `differs` takes them."""
   architecture, kind = config.get(ARCHITECTURE), config.get("model_type")
   if isinstance(architecture, str):
     return {ARCHITECTURE: architecture}
@@ -99,9 +99,7 @@ def _expected(model: NetworkModel, kind: Any) -> dict[str, Any]:
 
 
 def _same_network(model: NetworkModel) -> Iterator[str]:
-  """Yield models of the family that differ at most in the side of their
-  pictures.
-  """
+  """Yield models of the family that differ at most in the side of their pictures."""
   own = _without_side(model.variant.options)
   for name, variant in model.family.variants.items():
     if _without_side(variant.options) == own:

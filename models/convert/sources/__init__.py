@@ -64,8 +64,7 @@ class Located:
   verified: bool = False
 
   def declared(self) -> Declared:
-    """Return what its source, or files beside it, state about its
-    preprocessing.
+    """Return what its source, or files beside it, state about its preprocessing.
 
     Raises:
       UserError: a file beside it is no JSON object.
@@ -120,9 +119,7 @@ def _say_licence(text: str) -> None:
 
 
 def is_fetched(checkpoint: str | os.PathLike[str]) -> bool:
-  """Return whether a text names a checkpoint of the network, cached here or
-  not.
-  """
+  """Return whether a text names a checkpoint of the network, cached here or not."""
   return _scheme(checkpoint) not in ("", _PACKAGE)
 
 

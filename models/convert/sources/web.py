@@ -65,7 +65,7 @@ def parse(text: str) -> Address:
   name = pathlib.PurePosixPath(path).name
   if not name.lower().endswith(formats.ENDINGS):
     raise errors.UserError(
-      f"{download.redacted(address)}: the name {name!r} is of no checkpoint, expected an"
+      f"{download.redacted(address)}: got the name {name!r}, expected an"
       f" ending of {', '.join(formats.ENDINGS)}. Fetch it by hand and give it"
       " that ending."
     )

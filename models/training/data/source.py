@@ -392,7 +392,15 @@ class _Maker:
 
   def __call__(self, task: _Task) -> items.Item:
     read = self.examples
-    row = read.decode(task.place) if task.place else read.read(task.number)
+    try:
+      row = read.decode(task.place) if task.place else read.read(task.number)
+    except OSError as e:
+      if isinstance(e, errors.UserError):
+        raise
+      raise errors.UserError(
+        f"{task.name}: it was there when the training began, and cannot be read now"
+        f" ({e.strerror or e}). Bring it back and run the same command again."
+      ) from e
     rule, key, name = task.rule, task.key, task.name
     item = items.make(
       row, read.kind, self.config, rule=rule, key=key, name=name

@@ -1,6 +1,4 @@
-"""The closing lines of a training: the verdict, the files, and the next
-command.
-"""
+"""The closing lines of a training: the verdict, the files, and the next command."""
 
 from __future__ import annotations
 
@@ -40,8 +38,7 @@ def lines(
   steps: int,
   measured: Sequence[Mapping[str, Any]],
 ) -> Iterator[str]:
-  """Yield the verdict, the files that were written and the command that
-  evaluates them.
+  """Yield the verdict, the files that were written and the command that evaluates them.
 
   Args:
     steps: number of steps of the training.

@@ -1,5 +1,4 @@
-"""report.html of a training: curves, pictures as the network saw them, the
-config.
+"""report.html of a training: curves, pictures as the network saw them, the config.
 
 The page is written after epochs and when a training ends, however it ends, so
 that a killed one has a page too. A page that fails is reported, and stops

@@ -179,7 +179,7 @@ class Checkpoints:
       raise errors.UserError(
         f"{self._folder / str(step)}: the state of another training:"
         f" {changed if before else 'it has no facts'}. Name another"
-        f" --workdir, or remove {self._folder}: the training then begins anew."
+        f" --workdir, or remove {self._folder}: the training then begins again."
       )
 
   def close(self) -> None:
@@ -201,7 +201,7 @@ class Checkpoints:
       room = " Make room there;" if re.search(_FULL, str(e)) else ""
       raise errors.UserError(
         f"{self._folder}: a checkpoint could not be written: {reason}.{room} The same"
-        " command goes on from the last one that is complete.".replace(
+        " command continues from the last complete one.".replace(
           "; The", "; the"
         )
       ) from e
@@ -214,7 +214,7 @@ class Checkpoints:
     except Exception as e:  # orbax raises nothing narrower for truncated arrays
       raise errors.UserError(
         f"{self._folder / str(step)}: the checkpoint is damaged and cannot be read:"
-        f" {_short(e)}. Remove this folder: the same command then goes on from the"
+        f" {_short(e)}. Remove this folder: the same command then continues from the"
         " checkpoint before, or from the beginning."
       ) from e
 

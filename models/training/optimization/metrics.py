@@ -112,7 +112,7 @@ def _lines(file: epath.Path) -> list[dict[str, Any]]:
     reason = str(e).removeprefix(f"{file}: ").rstrip(".")
     raise errors.UserError(
       f"{file}: these are not the numbers of a training: {reason}. Remove the file:"
-      " the same command then goes on, without its earlier lines."
+      " the same command then continues without its lines."
     ) from e
 
 

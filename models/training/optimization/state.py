@@ -1,6 +1,4 @@
-"""The state of a training, which changes from step to step, as one tree of
-arrays.
-"""
+"""The state of a training, which changes from step to step, as one tree of arrays."""
 
 from __future__ import annotations
 

@@ -49,8 +49,7 @@ class Augmix(base.Recipe):
     return _VIEWS + 1 if self.jsd else 1
 
   def transform(self, images: jax.Array, keys: jax.Array) -> jax.Array:
-    """Return the pictures, then both mixtures of each: uint8 `[3 * B, H, W,
-    3]`.
+    """Return the pictures, then both mixtures of each: uint8 `[3 * B, H, W, 3]`.
 
     With `jsd=0` the result is a mixture of each, `[B, H, W, 3]`.
     """

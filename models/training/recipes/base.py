@@ -31,8 +31,7 @@ _CROP, _FLIP, _OWN = 0, 1, 2  # streams of an example's key
 
 @dataclasses.dataclass(frozen=True, kw_only=True)
 class Recipe:
-  """A recipe: cross-entropy, with the crop and the flip that most recipes begin
-  with.
+  """A recipe: cross-entropy, with the crop and the flip that most recipes begin with.
 
   Class attributes:
     KINDS: kinds of networks that it trains, as `models.spec.Kind`.
@@ -93,8 +92,7 @@ class Recipe:
   def extra_arrays(
     self, item: Mapping[str, Any], key: np.ndarray, own: np.ndarray, copy: int
   ) -> Mapping[str, Any]:
-    """Return what the host adds to an example: a picture to mix it with, a
-    style.
+    """Return what the host adds to an example: a picture to mix it with, a style.
 
     Args:
       item: the example, as it enters a batch.
@@ -262,8 +260,7 @@ def map_rows(function: Callable[[Any], Any], rows: Any) -> Any:
 
 
 def stream(keys: jax.Array, number: int) -> jax.Array:
-  """Derive the keys uint32 `[B, 2]` of a recipe's own draws from the examples'
-  keys.
+  """Derive the keys uint32 `[B, 2]` of a recipe's own draws from the examples' keys.
 
   Args:
     number: number of the draw, from 0.
@@ -287,8 +284,28 @@ def error(logits: jax.Array, label: jax.Array) -> jax.Array:
   return jnp.mean(jnp.argmax(logits, -1) != label)
 
 
+def class_weights(
+  class_map: jax.Array, classes: int, power: float
+) -> jax.Array:
+  """Return the weight of each class: its mean count of pixels over its own.
+
+  Args:
+    class_map: uint8 `[B, H, W]`; pixels of 255 do not count.
+    classes: number of classes.
+    power: power of the weights; 0: all are 1.
+
+  Returns:
+    float32 `[classes]`.
+  """
+  counts = jnp.bincount(class_map.ravel(), length=IGNORE + 1)[:classes]
+  return (counts.mean() / jnp.maximum(counts, 1)) ** power
+
+
 def pixel_sums(
-  logits: jax.Array, class_map: jax.Array, smoothing: float = 0.0
+  logits: jax.Array,
+  class_map: jax.Array,
+  smoothing: float = 0.0,
+  weights: jax.Array | None = None,
 ) -> Numbers:
   """Compute sums over the pixels of each example that count.
 
@@ -296,10 +313,11 @@ def pixel_sums(
     logits: `[B, H, W, classes]`.
     class_map: uint8 `[B, H, W]`; pixels of 255 do not count.
     smoothing: share of the label that is spread over all classes.
+    weights: float32 `[classes]`, weights of the pixels' losses; None: all 1.
 
   Returns:
-    float32 `[B]`: `loss` (cross-entropy), `error` (pixels whose most likely
-    class is wrong) and `count`.
+    float32 `[B]`: `loss` (cross-entropy) and `weight`, its weights; `error`
+    (pixels whose most likely class is wrong) and `count`.
   """
   counted = class_map != IGNORE
   label = jnp.where(counted, class_map, 0)
@@ -309,7 +327,13 @@ def pixel_sums(
   loss = optax.softmax_cross_entropy(logits, target)
   wrong = (jnp.argmax(logits, -1) != label).astype(jnp.float32)
   over = lambda x: jnp.sum(jnp.where(counted, x, 0), axis=(1, 2))
-  return {"loss": over(loss), "error": over(wrong), "count": over(1.0)}
+  weight: Any = 1.0 if weights is None else weights[label]
+  return {
+    "loss": over(loss * weight),
+    "weight": over(weight),
+    "error": over(wrong),
+    "count": over(1.0),
+  }
 
 
 def _moved(

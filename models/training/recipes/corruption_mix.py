@@ -1,5 +1,4 @@
-"""Cross-entropy on corrupted pictures: Shankar's single noise, or a mix of
-several.
+"""Cross-entropy on corrupted pictures: Shankar's single noise, or a mix of several.
 
 docs/evidence/specs/training.md sections 3 and 4. All frames of a clip get the same crop,
 before they are perturbed; time is perturbed within the clip, whereas the
@@ -54,9 +53,7 @@ class CorruptionMix(base.Recipe):
   probability: _Probability = 1.0
 
   def __post_init__(self) -> None:
-    """Refuse names that belong to neither pictures nor videos, and an empty
-    list.
-    """
+    """Refuse names that belong to neither pictures nor videos, and an empty list."""
     with errors.prefixed("config.recipe.names"):
       if not self._resolved():
         raise errors.UserError(

@@ -122,8 +122,7 @@ def render(
 def restyled(
   content: jax.Array, style: jax.Array, valid: jax.Array | None = None
 ) -> jax.Array:
-  """Give features `[B, H, W, C]` the means and deviations of a style's
-  features.
+  """Give features `[B, H, W, C]` the means and deviations of a style's features.
 
   Args:
     content: features of the pictures.

@@ -130,8 +130,7 @@ def drawn(
   seed: int,
   draw: Callable[[np.random.Generator, int], np.ndarray],
 ) -> np.ndarray:
-  """Return procedural pictures, which depend on (seed, side, their number)
-  alone.
+  """Return procedural pictures, which depend on (seed, side, their number) alone.
 
   Args:
     kind: kind of the pictures, part of every key.

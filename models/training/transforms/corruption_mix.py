@@ -1,5 +1,4 @@
-"""Training on corruptions: every example under one of some names and
-severities.
+"""Training on corruptions: every example under one of some names and severities.
 
 Shankar et al.'s one-noise networks (one name), the mixes of Schiappa et al.
 (clips): docs/evidence/specs/training.md sections 3 and 4. Pixels are those of

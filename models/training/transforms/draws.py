@@ -46,8 +46,7 @@ def dirichlet(
 
 
 def gamma(key: jax.Array, alpha: float, count: int, stream: int) -> jax.Array:
-  """Draw from Gamma(alpha, 1), float32 `[count]`, for any number of equal
-  draws.
+  """Draw from Gamma(alpha, 1), float32 `[count]`, for any number of equal draws.
 
   Marsaglia & Tsang 2000, "A simple method for generating gamma variables", ACM
   TOMS 26(3). All tries are drawn at once, and the first accepted one counts, so

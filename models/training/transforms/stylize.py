@@ -1,5 +1,4 @@
-"""Stylized pictures, as the training of Michaelis et al. 2019, section 2.2,
-uses them.
+"""Stylized pictures, as the training of Michaelis et al. 2019, section 2.2, uses them.
 
 Each picture gets one style, drawn from the user's, with alpha 1; the stylizer's
 weights are the user's too (`adain.load_stylizer`). Without weights it is
@@ -41,7 +40,7 @@ def stylize(
     styles: uint8 `[N, H', W', 3]` of any size; the papers' have a short side of
       512 px. Embedded: `training.textures`.
     stylizer: from `training.load_stylizer`; None: `texture`, which is not AdaIN
-      and must be disclosed by that name (`stylizer_name`).
+      and must be disclosed by that name.
     alpha: strength of the style, 0 to 1.
     paired: whether `styles` are one for each image, already drawn by the
       caller.
@@ -84,11 +83,6 @@ def stylize(
     paired=paired,
   )
   return levels.reshape(batch.shape)
-
-
-def stylizer_name(stylizer: adain.Stylizer | None) -> str:
-  """Return the stylizer's name; `texture` without weights."""
-  return "texture" if stylizer is None else stylizer.name
 
 
 @functools.partial(jax.jit, static_argnames=("alpha", "paired"))

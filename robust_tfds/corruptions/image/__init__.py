@@ -1,5 +1,4 @@
-"""`corrupt` and `corrupt_batch`: the corruptions of pictures, around the
-plugins.
+"""`corrupt` and `corrupt_batch`: the corruptions of pictures, around the plugins.
 
 Every file of this folder holds one corruption, a `plugins.Corruption`:
 
@@ -346,9 +345,7 @@ def run_with(
 def tables(
   name: str, edition: str
 ) -> tuple[dict[str, jax.Array], dict[str, jax.Array]]:
-  """Return a corruption's tables, for every severity, and assets, on the
-  devices.
-  """
+  """Return a corruption's tables, for every severity, and assets, on the devices."""
   return _arrays(name, edition, plugins.picture(name).assets_version())
 
 

@@ -30,9 +30,7 @@ _GREY = 128.0  # subtracted before the transform: half the range, half the error
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """Return `weights`: integers `[5, D, D]`; `total`: their sums; `scale` to
-  levels.
-  """
+  """Return `weights`: integers `[5, D, D]`; `total`: their sums; `scale` to levels."""
   disks = [_disk(*row) for row in edition.row(SEVERITIES)]
   reach = max(_reach(_odd(d)) for d in disks)
   kernels, scales = [], []
@@ -52,9 +50,7 @@ def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
 def prepare(
   table: plugins.Table, canvas: tuple[int, int], edition: spec.Edition
 ) -> plugins.Table:
-  """Add the weights' transform, once per batch: complex64 `[fft_h, fft_w // 2 +
-  1]`.
-  """
+  """Add the weights' transform, once per batch: complex64 `[fft_h, fft_w // 2 + 1]`."""
   weights = table["weights"]
   reach = weights.shape[0] // 2
   shape = [_fast_length(n + 2 * reach) for n in canvas]

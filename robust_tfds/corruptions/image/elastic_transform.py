@@ -53,8 +53,7 @@ _FEW = 24  # taps a side; wider kernels are matrix products
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """Return `reach` and `jitter` in px (`reach` for `any`: in heights), float32
-  `[5]`.
+  """Return `reach` and `jitter` in px (`reach` for `any`: in heights), float32 `[5]`.
 
   The kernels follow: `half` and `turns` of narrow ones (see `taps`), `wide`
   float32 `[5, 2 * R + 1]` of the others, `is_wide` int32 `[5]`.

@@ -90,8 +90,7 @@ def resized(
   canvas: tuple[int, ...],
   shapes: jax.Array,
 ) -> jax.Array:
-  """Return height and width to which the picture is enlarged in the `any`
-  edition.
+  """Return height and width to which the picture is enlarged in the `any` edition.
 
   The reference's float64 arithmetic decides by ceil(), so its results are
   tabulated on the host: for every height and every width up to the canvas's, by

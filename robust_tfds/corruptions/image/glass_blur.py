@@ -135,8 +135,7 @@ def _blur(
 
 
 def _dips(sigma: float) -> np.ndarray:
-  """Return 1 for each level whose flat areas the reference's blur darkens by
-  one.
+  """Return 1 for each level whose flat areas the reference's blur darkens by one.
 
   Its weights sum to 1 - 1e-16 or so, and the result is truncated: a white
   background becomes 254, a grey one may keep its level. This repeats scipy's

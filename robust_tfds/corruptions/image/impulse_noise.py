@@ -36,9 +36,7 @@ def draw(scene: plugins.Scene) -> tuple[jax.Array, jax.Array]:
 def apply(
   scene: plugins.Scene, draws: tuple[jax.Array, jax.Array]
 ) -> jax.Array:
-  """Compute levels, uint8 `[H, W * 3]`; `draws` are (flip, salt) as from
-  `draw`.
-  """
+  """Compute levels, uint8 `[H, W * 3]`; `draws` are (flip, salt) as from `draw`."""
   flip, salt = (layout.flat(d) for d in draws)
   extreme = jnp.where(salt, jnp.uint8(255), jnp.uint8(0))
   return jnp.where(flip, extreme, layout.flat(scene.image))

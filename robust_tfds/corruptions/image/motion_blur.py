@@ -24,9 +24,7 @@ _BIAS = (1 << BITS) // 514  # q // 257 with q = floor(257 * sum + 1/2)
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """Return `weights` int32 `[5, T]` and `turns` int32 `[5]`, see
-  `motion.kernels`.
-  """
+  """Return `weights` int32 `[5, T]` and `turns` int32 `[5]`, see `motion.kernels`."""
   radii, sigmas = zip(*edition.row(SEVERITIES))
   return motion.kernels(radii, sigmas, BITS)
 
@@ -37,9 +35,7 @@ def assets(edition: spec.Edition) -> dict[str, np.ndarray]:
 
 
 def draw(scene: plugins.Scene) -> jax.Array:
-  """Draw a direction: sine and cosine, int32 `[2]` in units of 1 /
-  `motion.ONE`.
-  """
+  """Draw a direction: sine and cosine, int32 `[2]` in units of 1 / `motion.ONE`."""
   return scene.table["directions"][
     seeding.integers(scene.key, (), motion.STEPS)
   ]

@@ -36,8 +36,7 @@ _BITS = 22  # Resample.c: PRECISION_BITS of 8-bit images
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """Return `share`: (400ths of the side, 400), int32 `[5, 2]`: exact until
-  divided.
+  """Return `share`: (400ths of the side, 400), int32 `[5, 2]`: exact until divided.
 
   XLA would turn a constant 400 into a product with 0.0025, which rounds
   differently.
@@ -98,8 +97,7 @@ def _small(canvas: int, fraction: float) -> int:
 
 
 def _most(valid: int | jax.Array, canvas: int, fraction: float) -> int:
-  """Return a bound on the pixels of a window, for all sizes that `valid` may
-  have.
+  """Return a bound on the pixels of a window, for all sizes that `valid` may have.
 
   A window is as long as the ratio of the sides. A centre on either edge counts
   once, rounding aside.

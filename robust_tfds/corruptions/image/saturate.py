@@ -35,9 +35,7 @@ _NEXT_TO_0 = 2.0**-100  # changes no other divisor
 
 
 def tables(edition: spec.Edition) -> dict[str, np.ndarray]:
-  """Return (factor, constant, 1) in `tenths`, int32 `[5, 3]`: exact until
-  divided.
-  """
+  """Return (factor, constant, 1) in `tenths`, int32 `[5, 3]`: exact until divided."""
   pairs = np.array(edition.row(SEVERITIES), np.float64) * 10
   tenths = np.round(np.pad(pairs, ((0, 0), (0, 1)), constant_values=10))
   return {"tenths": tenths.astype(np.int32)}

@@ -64,9 +64,7 @@ def alias_tables(rates: Sequence[float]) -> dict[str, np.ndarray]:
 
 
 def draw(scene: plugins.Scene, stream: jax.typing.ArrayLike = 0) -> jax.Array:
-  """Draw photon counts, int32 `[H, W * 3]`; those beyond the rate are all
-  equal.
-  """
+  """Draw photon counts, int32 `[H, W * 3]`; those beyond the rate are all equal."""
   columns = scene.table["alias"].shape[-1]
   bits = scene.table.get("bits", columns.bit_length() - 1)
   shift = _WORD - bits

@@ -72,8 +72,7 @@ def assets(edition: spec.Edition) -> dict[str, np.ndarray]:
 
 
 def draw(scene: plugins.Scene) -> tuple[jax.Array, jax.Array]:
-  """Draw standard normals of the layer's central part, and the direction of the
-  blur.
+  """Draw standard normals of the layer's central part, and the direction of the blur.
 
   The zoom uses only the middle 1 / zoom of the layer, so only this part is
   drawn, float32 `[h, w]`, from its first used row and column on.
@@ -128,8 +127,7 @@ def blow(
 def cover(
   image: jax.Array, flakes: jax.Array, size: layout.Size, pale: jax.Array
 ) -> jax.Array:
-  """Cover the paler picture with the flakes and with the flakes turned by 180
-  degrees.
+  """Cover the paler picture with the flakes and with the flakes turned by 180 degrees.
 
   Args:
     image: uint8 `[H, W, 3]`.

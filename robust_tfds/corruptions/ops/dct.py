@@ -41,9 +41,7 @@ _Z1, _Z2, _Z3, _Z4, _Z5 = (
 
 
 def _odd_sums() -> np.ndarray:
-  """Return the odd part's weights of its four values: int64 `[4, 4]`,
-  symmetric.
-  """
+  """Return the odd part's weights of its four values: int64 `[4, 4]`, symmetric."""
   a, b, c, d = np.eye(4, dtype=np.int64)
   z5 = (a + b + c + d) * _Z5
   z1, z2 = (a + d) * _Z1, (b + c) * _Z2

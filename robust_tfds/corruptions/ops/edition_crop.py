@@ -15,9 +15,7 @@ _CENTRAL = 0.875  # of each side: inception_preprocessing.py's central fraction
 def crop(
   image: jax.Array, size: layout.Size, edition: spec.Edition
 ) -> jax.Array:
-  """Crop to the input of an edition's photometric perturbations: uint8 `[S, S,
-  3]`.
-  """
+  """Crop to the input of an edition's photometric perturbations: uint8 `[S, S, 3]`."""
   side = edition.side_px
   if image.shape[:2] == (side, side) and isinstance(size.h, int):
     return image

@@ -1,5 +1,4 @@
-"""Noise sequences: frame 0 is the clean picture, each later frame has its own
-noise.
+"""Noise sequences: frame 0 is the clean picture, each later frame has its own noise.
 
 docs/evidence/specs/imagenet_p.md sections 2 and 4. A sequence draws nothing in advance:
 frame i is drawn as stream i of its key.
@@ -22,8 +21,7 @@ def index_table() -> plugins.Arrays:
 
 
 def gaussian(apply: plugins.Apply) -> plugins.Apply:
-  """Return the `frame` of a sequence whose noise is `apply` of standard
-  normals.
+  """Return the `frame` of a sequence whose noise is `apply` of standard normals.
 
   Args:
     apply: `apply` of an image corruption; its draws are float32 `[H, W * 3]`.
@@ -41,7 +39,5 @@ def gaussian(apply: plugins.Apply) -> plugins.Apply:
 def unless_first(
   image: jax.Array, noisy: jax.Array, index: jax.Array
 ) -> jax.Array:
-  """Return uint8 `[S, S * 3]`: the image itself in frame 0, else the noisy
-  levels.
-  """
+  """Return uint8 `[S, S * 3]`: the image itself in frame 0, else the noisy levels."""
   return jnp.where(index == 0, layout.flat(image), layout.to_uint8(noisy))

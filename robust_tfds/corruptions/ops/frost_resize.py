@@ -1,5 +1,4 @@
-"""OpenCV's resize of the frost pictures: linear in advance, cubic on the
-device.
+"""OpenCV's resize of the frost pictures: linear in advance, cubic on the device.
 
 Both follow OpenCV's 8-bit arithmetic: sample (i + 1/2) * n_in / n_out - 1/2,
 edges replicated, no antialiasing. Hendrycks' small editions shrink the pictures
@@ -42,9 +41,7 @@ def linear(picture: np.ndarray, scale: float) -> np.ndarray:
 def _linear_taps(
   n_in: int, n_out: int, scale: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-  """Return lower and upper neighbour, and the upper one's weight, of every
-  output.
-  """
+  """Return lower and upper neighbour, and the upper one's weight, of every output."""
   at = ((np.arange(n_out) + 0.5) / scale - 0.5).astype(np.float32)
   lower = np.floor(at).astype(np.int64)
   weight = np.rint((at - lower.astype(np.float32)) * (1 << _BITS))
@@ -129,9 +126,7 @@ def _cubic_taps(
   count: int,
   weights: jax.Array,
 ) -> tuple[jax.Array, jax.Array]:
-  """Return neighbours and weights of resized positions, int32 `[count, 4]`
-  each.
-  """
+  """Return neighbours and weights of resized positions, int32 `[count, 4]` each."""
   i = start + jnp.arange(count, dtype=jnp.int32)
   above = (2 * i + 1) * n_in - n_out  # over 2 * n_out: ratios of integers
   below = 2 * n_out

@@ -53,8 +53,7 @@ def kernels(
 def integer_kernels(
   sigmas: Sequence[float], total: int, truncate: float = 4.0
 ) -> np.ndarray:
-  """Return `kernels` in integers that sum to `total`, as float32 `[5, 2 * R +
-  1]`.
+  """Return `kernels` in integers that sum to `total`, as float32 `[5, 2 * R + 1]`.
 
   The running sum is rounded, so that an edge of any height keeps its shape to
   half a unit; the kernels are symmetric, as the blur requires. Sums of products

@@ -1,5 +1,4 @@
-"""Geometric frames: a coordinate map, evaluated only where the edition needs
-it.
+"""Geometric frames: a coordinate map, evaluated only where the edition needs it.
 
 Most editions warp the source and take a centre crop, so only the crop's pixels
 are evaluated. The Inception edition warps the whole source, crops 0.875 of each
@@ -69,8 +68,7 @@ def affine_plugin(
   tables: Callable[[spec.Edition, int], plugins.Arrays],
   on_source: tuple[str, ...],
 ) -> plugins.FrameByFrame:
-  """Return the plugin of a perturbation whose frames differ only by an affine
-  matrix.
+  """Return the plugin of a perturbation whose frames differ only by an affine matrix.
 
   Args:
     tables: returns a `matrix_table`.

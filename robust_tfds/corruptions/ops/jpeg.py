@@ -126,9 +126,7 @@ def roundtrip(
 
 @functools.partial(jax.jit, static_argnums=1)
 def roundtrip_batch(images: jax.Array, quality: int) -> jax.Array:
-  """Apply `roundtrip` to whole pictures: uint8 `[..., H, W, 3]` to the same
-  shape.
-  """
+  """Apply `roundtrip` to whole pictures: uint8 `[..., H, W, 3]` to the same shape."""
   pictures = images.reshape(-1, *images.shape[-3:])
   size = layout.valid_size(pictures.shape[1:], None)
   table = keep.hidden(tables([quality])[0], pictures)
@@ -144,9 +142,7 @@ def _is_whole(valid: Side, units: int) -> bool:
 def _unit_pixels(
   image: jax.Array, size: layout.Size, units: _Units, stored: Stored
 ) -> jax.Array:
-  """Return uint8 `[16 columns * 3, 16 rows * N]`; edges are repeated to whole
-  units.
-  """
+  """Return uint8 `[16 columns * 3, 16 rows * N]`; edges are repeated to whole units."""
   height, width = image.shape[:2]
 
   def group_rows(image: jax.Array) -> jax.Array:
@@ -315,8 +311,7 @@ def _upsampled(
 def _near(
   fancy: bool | jax.Array, own: jax.Array, *sides: jax.Array
 ) -> tuple[jax.Array, ...]:
-  """Return the neighbours on both sides; the sample itself where `fancy` is
-  false.
+  """Return the neighbours on both sides; the sample itself where `fancy` is false.
 
   libjpeg takes triangles only beyond two columns, and repeats samples otherwise.
   """
@@ -326,8 +321,7 @@ def _near(
 
 
 def _pad_neighbours(grid: jax.Array, axis: int) -> jax.Array:
-  """Add one place on either side, from the neighbouring units; edges are
-  repeated.
+  """Add one place on either side, from the neighbouring units; edges are repeated.
 
   Args:
     grid: `[places, ..., units down, units across]`, or with the places of the

@@ -17,8 +17,7 @@ from robust_tfds.corruptions.ops import platforms
 
 
 def keep(value: jax.Array, natural: jax.Array) -> jax.Array:
-  """Return a value that its readers do not recompute, since it is stored for
-  them.
+  """Return a value that its readers do not recompute, since it is stored for them.
 
   Args:
     value: any array.

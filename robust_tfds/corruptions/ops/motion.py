@@ -67,8 +67,7 @@ def direction(degrees: float | np.ndarray) -> np.ndarray:
 
 
 def exact_offsets(degrees: np.ndarray, taps: int) -> np.ndarray:
-  """Return offsets (rows, columns) as float64 rounds them: int32 `[..., 2,
-  taps]`.
+  """Return offsets (rows, columns) as float64 rounds them: int32 `[..., 2, taps]`.
 
   They are computed on the host for given angles: at multiples of 30 degrees
   taps lie at half pixels, and the last bit of a float64 decides. They can
@@ -80,9 +79,7 @@ def exact_offsets(degrees: np.ndarray, taps: int) -> np.ndarray:
 
 
 def offsets(direction: jax.Array, taps: int) -> tuple[jax.Array, jax.Array]:
-  """Return whole-pixel offsets (rows, columns) of the taps, int32 `[taps]`
-  each.
-  """
+  """Return whole-pixel offsets (rows, columns) of the taps, int32 `[taps]` each."""
   if direction.ndim == 2:  # they are the offsets, from `exact_offsets`
     return direction[0], direction[1]
   i = jnp.arange(taps, dtype=jnp.int32)

@@ -50,8 +50,7 @@ def join(red: jax.Array, green: jax.Array, blue: jax.Array) -> jax.Array:
 
 
 def interleave(channels: Iterable[jax.Array], natural: jax.Array) -> jax.Array:
-  """Interleave three planes of levels, truncated and clipped, to uint8 `[H, W *
-  3]`.
+  """Interleave three planes of levels, truncated and clipped, to uint8 `[H, W * 3]`.
 
   Args:
     channels: red, green and blue, numbers of any kind `[H, W]`.

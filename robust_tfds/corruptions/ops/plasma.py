@@ -33,9 +33,7 @@ def amplitudes(decays: Sequence[float], levels: int) -> np.ndarray:
 
 
 def draw(key: jax.Array, levels: int) -> jax.Array:
-  """Draw U(-1, 1), float32 `[2**levels, 2**levels]`; the first element is
-  unused.
-  """
+  """Draw U(-1, 1), float32 `[2**levels, 2**levels]`; the first element is unused."""
   side = 1 << levels
   return 2.0 * seeding.uniform(key, (side, side)) - 1.0
 

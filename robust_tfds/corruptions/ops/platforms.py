@@ -1,6 +1,4 @@
-"""Operations with different code on CPU and accelerator, of which a program has
-one.
-"""
+"""Operations with different code on CPU and accelerator, of which a program has one."""
 
 import contextlib
 import contextvars
@@ -16,8 +14,7 @@ _known: contextvars.ContextVar[str] = contextvars.ContextVar(
 
 @contextlib.contextmanager
 def assume(platform: str) -> Iterator[None]:
-  """Trace the enclosed code for devices of this platform only
-  (`jax.Device.platform`).
+  """Trace the enclosed code for devices of this platform only (`jax.Device.platform`).
 
   Trace it under a `shard_map`: JAX caches traces of an inner `jit`, and
   distinguishes those made under a mesh from others.
@@ -34,8 +31,7 @@ def dependent(
   cpu: Callable[..., jax.Array],
   default: Callable[..., jax.Array],
 ) -> jax.Array:
-  """Apply `jax.lax.platform_dependent`, or only one branch if the platform is
-  `known`.
+  """Apply `jax.lax.platform_dependent`, or only one branch if the platform is `known`.
 
   Nested ones double the traced code each time: with `assume` all corruptions
   take 2.9 CPU s instead of 8.2.

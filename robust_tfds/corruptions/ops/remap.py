@@ -43,8 +43,7 @@ def reflect(index: jax.Array, valid: int | jax.Array) -> jax.Array:
 def affine(
   words: jax.Array, matrix: jax.Array, size: layout.Size, natural: jax.Array
 ) -> Fine:
-  """Warp like cv2.warpAffine(linear, BORDER_REFLECT_101), on its grid of 1 / 32
-  px.
+  """Warp like cv2.warpAffine(linear, BORDER_REFLECT_101), on its grid of 1 / 32 px.
 
   Args:
     words: packed RGB, uint32 `[H, W]`.
@@ -96,8 +95,7 @@ def fine(words: jax.Array) -> Fine:
 def displaced(
   source: Fine, rows: jax.Array, columns: jax.Array, size: layout.Size
 ) -> jax.Array:
-  """Sample like scipy's map_coordinates(order=1, mode="reflect"), truncated to
-  bytes.
+  """Sample like scipy's map_coordinates(order=1, mode="reflect"), truncated to bytes.
 
   Args:
     source: the pixels to sample.

@@ -1,5 +1,4 @@
-"""Pillow's antialiased resize on devices: the sums of
-`robust_tfds/resizing.py`.
+"""Pillow's antialiased resize on devices: the sums of `robust_tfds/resizing.py`.
 
 The taps are data: one compilation serves pictures of all sizes in one canvas, and
 a crop is a part of the taps.

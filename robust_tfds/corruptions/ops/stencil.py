@@ -16,8 +16,7 @@ def neighbours(
   natural: jax.Array,
   rule: border.Rule = border.reflect101,
 ) -> Mapping[Offset, jax.Array]:
-  """Return the nine shifted copies of `[H, W]`, by (row, column) offset in
-  -1..1.
+  """Return the nine shifted copies of `[H, W]`, by (row, column) offset in -1..1.
 
   Args:
     canvas: any dtype.
@@ -45,9 +44,7 @@ def _padded(
 
 
 def shifts(padded: jax.Array) -> Mapping[Offset, jax.Array]:
-  """Return the shifted copies of `[H + 2, W + 2]`, a canvas with a margin of
-  one.
-  """
+  """Return the shifted copies of `[H + 2, W + 2]`, a canvas with a margin of one."""
   height, width = padded.shape[0] - 2, padded.shape[1] - 2
   return {
     (y, x): padded[1 + y : 1 + y + height, 1 + x : 1 + x + width]

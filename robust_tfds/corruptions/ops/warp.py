@@ -1,5 +1,4 @@
-"""Sampling of an image at computed coordinates, black outside: Pillow and
-OpenCV.
+"""Sampling of an image at computed coordinates, black outside: Pillow and OpenCV.
 
 RGB is packed into one int32 a pixel, so that one gather serves three channels.
 """

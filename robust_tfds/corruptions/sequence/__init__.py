@@ -40,8 +40,7 @@ _CROPPED = ("imagenet", "tiny_imagenet", "cifar10")
 
 
 def sequence_names(benchmark: str = "common") -> tuple[str, ...]:
-  """Return names of the perturbations (`common`, `extra` or `all`), in paper
-  order.
+  """Return names of the perturbations (`common`, `extra` or `all`), in paper order.
 
   `common` are the 10 of mFR and mT5D, `extra` the 4 of the validation set. Noise
   has harder variants beside these: `gaussian_noise_2`, `gaussian_noise_3`, ...
@@ -122,9 +121,7 @@ def sequence_flat(
   keys: jax.Array,
   sizes: jax.typing.ArrayLike | None = None,
 ) -> jax.Array:
-  """Return `sequence_batch` as uint8 `[B, T, S, S * 3]`: see
-  `image.corrupt_flat`.
-  """
+  """Return `sequence_batch` as uint8 `[B, T, S, S * 3]`: see `image.corrupt_flat`."""
   condition = _condition(name)
   batch = _checked(batch, edition)
   count = batch.shape[0]
@@ -228,9 +225,7 @@ def _over_scenes(
   variant: spec.Edition,
   traced: bool,
 ) -> jax.Array:
-  """Apply `batching.over_scenes` to sources, which may be too small for an
-  edition.
-  """
+  """Apply `batching.over_scenes` to sources, which may be too small for an edition."""
   return batching.over_scenes(
     function,
     images,

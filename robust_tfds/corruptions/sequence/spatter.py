@@ -40,9 +40,7 @@ def tables(edition: spec.Edition, difficulty: int) -> dict[str, np.ndarray]:
 
 
 def draw(scene: plugins.Scene) -> jax.Array:
-  """Draw the layer as it fell, float32 `[S, S]`: blurred, and 0 below the
-  threshold.
-  """
+  """Draw the layer as it fell, float32 `[S, S]`: blurred, and 0 below the threshold."""
   table = scene.table
   normals = seeding.normal(scene.key, scene.image.shape[:2])
   layer = table["mean"] + table["deviation"] * normals
@@ -51,9 +49,7 @@ def draw(scene: plugins.Scene) -> jax.Array:
 
 
 def frames(scene: plugins.Scene, draws: jax.Array) -> jax.Array:
-  """Compute all frames, uint8 `[31, S, S * 3]`; `draws` is the layer as it
-  fell.
-  """
+  """Compute all frames, uint8 `[31, S, S * 3]`; `draws` is the layer as it fell."""
   image, size, table = scene.image, scene.size, scene.table
 
   def step(layer: jax.Array, _: jax.Array) -> tuple[jax.Array, jax.Array]:

@@ -46,8 +46,7 @@ def frame(scene: plugins.Scene, draws: None) -> jax.Array:
 
 
 def _inverse(rotation: jax.Array, size: layout.Size) -> Coordinates:
-  """Return the map from output to source pixels of M = P2 T RX RY P1, in closed
-  form.
+  """Return the map from output to source pixels of M = P2 T RX RY P1, in closed form.
 
   With q = (x - w/2, y - h/2, 1) and r = R q, M sends the source pixel to
   f r_xy / (r_z + f) around the centre. So R' (D z, E z, z - f) = q for the

@@ -40,8 +40,7 @@ _CHUNK = 16  # frames per compiled call: clips of any length compile once
 
 
 def video_names(group: str | None = None) -> tuple[str, ...]:
-  """Return names of the perturbations in the benchmark's order, or those of a
-  group.
+  """Return names of the perturbations in the benchmark's order, or those of a group.
 
   Raises:
     ValueError: the group is unknown; the message suggests the nearest.
@@ -120,8 +119,7 @@ def perturb_frames(
   key: jax.Array,
   first: int | np.ndarray = 0,
 ) -> jax.Array:
-  """Return some of a clip's frames under a perturbation that works frame by
-  frame.
+  """Return some of a clip's frames under a perturbation that works frame by frame.
 
   It serves videos too long to hold: the parts of a clip, one after the other,
   equal the result of `perturb_video` on the whole.
@@ -207,8 +205,7 @@ def perturb_canvases(
   *,
   sizes: batching.Image | None,
 ) -> jax.Array:
-  """Return frames of any clips under one perturbation; nothing leaves the
-  devices.
+  """Return frames of any clips under one perturbation; nothing leaves the devices.
 
   Inside another function's `jit` pass the result to the next compiled function,
   see `image.corrupt_flat`.
@@ -299,8 +296,7 @@ def frame_indices(
 def stream(
   frames: Iterable[np.ndarray], name: str, severity: int, fps: float = FPS
 ) -> Iterator[np.ndarray]:
-  """Yield a video through a codec, frame by frame; only the encoded video is
-  held.
+  """Yield a video through a codec, frame by frame; only the encoded video is held.
 
   Args:
     frames: each uint8 `[H, W, 3]`.

@@ -93,8 +93,7 @@ def apply(
 
 @functools.lru_cache(maxsize=256)
 def _taps(length: int, short: int) -> resizing.Taps:
-  """Return the taps that resize one side of a frame whose shorter side becomes
-  256 px.
+  """Return the taps that resize one side of a frame whose shorter side becomes 256 px.
 
   They are a triangle in float32. The products with reciprocals and the fused
   product and sum are those of the first versions' compiled code, whose bytes

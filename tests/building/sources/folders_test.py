@@ -142,8 +142,6 @@ class FoldersTest(in_folder.TestCase):
       self.files.folder(("frames", "metadata")), self.root / "one" / "metadata"
     )
     self.assertIsNone(self.files.optional_folder(("frames",)))
-    with self.assertRaisesRegex(FileNotFoundError, "No folder of frames"):
-      self.files.folder(("frames",))
 
 
 class ExtractedTest(in_folder.TestCase):

@@ -43,7 +43,3 @@ class SplitsTest(absltest.TestCase):
       self.assertLen(labels, count)
       self.assertEqual(set(np.bincount(labels)), {count // len(signs.CLASSES)})
     self.assertEmpty(set(signs.labels("train")) & set(signs.labels("test")))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -22,7 +22,7 @@ from eval.cells.files import config_file, damage, lock
 from eval.cells.files import note as note_lib
 from robust_tfds import conditions, errors
 from robust_tfds.storage import disk, paths
-from tests import fake_bucket, in_folder
+from tests import fake_bucket
 
 
 def _config(**data) -> ml_collections.ConfigDict:
@@ -189,7 +189,7 @@ class CellsTest(_WorkdirTest):
       path.unlink()
       if text is not None:
         path.write_text(text)
-      with self.assertRaisesRegex(damage.DamagedError, f"^{path}: .*--repair"):
+      with self.assertRaisesRegex(damage.DamagedError, f"^{path}: .* Remove "):
         self.workdir.truth()
 
 
@@ -213,25 +213,20 @@ class DamageTest(_WorkdirTest):
       *paths: what is damaged.
       sizes: whether notes and sizes tell, without reading.
     """
-    damaged = self.workdir.damaged()
-    named = [str(reason).split(": ")[0] for reason in damaged.values()]
-    self.assertEqual(named, [str(p) for p in paths])
-    if sizes:
-      with self.assertRaisesRegex(
-        damage.DamagedError, f"^{re.escape(str(paths[0]))}: .*--repair"
-      ):
-        self.workdir.check_cells()
-    else:
+    if not sizes:
       self.workdir.check_cells()
-    for folder in damaged:
-      self.workdir.move_aside(folder)
+      return
+    for path in paths:
+      with self.assertRaisesRegex(
+        damage.DamagedError, f"^{re.escape(str(path))}: "
+      ) as caught:
+        self.workdir.check_cells()
+      (place,) = re.findall("Remove (.*) and run", str(caught.exception))
+      disk.remove(place)
     self.workdir.check_cells()
-    moved = sum(1 for _ in (self.workdir.path / "damaged").glob("*/*/*/*/*"))
-    self.assertLen(damaged, moved)
 
   def test_whole(self):
     self.workdir.check_cells()
-    self.assertEmpty(self.workdir.damaged())
 
   @parameterized.parameters("cut", "flipped", "empty", "gone", "other rows")
   def test_columns(self, how):
@@ -260,7 +255,7 @@ class DamageTest(_WorkdirTest):
       removed.unlink()
       self.assertFalse(self.workdir.done(_cell("fog_2")))
       self.assertLen(self.workdir.cells(), 3)
-      self.assertEmpty(self.workdir.damaged())
+      self.workdir.check_cells()
     self.workdir.write_cell(_cell("fog_2"), _columns(*"abc"), "test")
     self.assertEqual(self._contents(), written)
 
@@ -280,21 +275,18 @@ class DamageTest(_WorkdirTest):
     else:
       flipped = bytes([*data[:50], data[50] ^ 1, *data[51:]])
       path.write_bytes(flipped if how == "flipped" else data[:-9])
-    with self.assertRaisesRegex(damage.DamagedError, f"^{path}: .*--repair"):
+    with self.assertRaisesRegex(damage.DamagedError, f"^{path}: .* Remove "):
       self.workdir.columns(_cell("fog_2"))
-    damaged = self.workdir.damaged()
-    self.assertLen(damaged, 4 if how == "gone" else 5)
-    for place, reason in damaged.items():
-      self.assertStartsWith(reason, f"{path}: ")
-      self.workdir.move_aside(place)
+    if how != "flipped":
+      with self.assertRaisesRegex(
+        damage.DamagedError, f"^{path}: .* Remove {self.workdir.path}/cells"
+      ):
+        self.workdir.check_cells()
+    shutil.rmtree(self.workdir.path / "cells")
     self.assertEmpty(self.workdir.cells())
     for config in ("clean", "fog_1", "fog_2", "fog_3"):
       self.workdir.write_cell(_cell(config), _columns(*"abc"), "test")
-    moved = self.workdir.path / "damaged"
-    again = {
-      p: d for p, d in self._contents().items() if moved not in p.parents
-    }
-    self.assertEqual(again, written)
+    self.assertEqual(self._contents(), written)
 
   def test_damaged_examples_are_written_again_with_any_cell(self):
     (path,) = pathlib.Path(self.workdir.examples).iterdir()
@@ -321,7 +313,7 @@ class DamageTest(_WorkdirTest):
       self.workdir.cells,
       self.workdir.check_cells,
     ):
-      with self.assertRaisesRegex(damage.DamagedError, f"^{path}: .*--repair"):
+      with self.assertRaisesRegex(damage.DamagedError, f"^{path}: .* Remove "):
         read()
 
   def test_a_cell_in_anothers_place(self):
@@ -429,27 +421,6 @@ class BucketTest(_WorkdirTest):
     # Notes and config.json for the list, then each file once.
     self.assertEqual(steps["open"], 3 + 1 + 2 * 3 + 1)
 
-  def test_damage_is_moved_aside_object_by_object(self):
-    folder = self.workdir.cell_folder(_cell("fog_1"))
-    (folder / "predictions.npz").write_bytes(b"x")
-    with self.assertRaisesRegex(
-      damage.DamagedError, f"^{folder}/predictions.npz: 1 bytes.*--repair"
-    ):
-      self.workdir.check_cells()
-    for step in ("copied", "delete"):  # killed between copying and deleting
-      with self.assertRaises(fake_bucket.Killed):
-        with fake_bucket.fault(step, "*", fake_bucket.Killed()):
-          self._repair()
-    self._repair()
-    self.workdir.write_cell(_cell("fog_1"), _columns(*"abc"), "test")
-    self.workdir.check_cells()
-    left = fake_bucket.keys(self.bucket)
-    self.assertLen([k for k in left if not k.startswith("damaged/")], 10)
-
-  def _repair(self) -> None:
-    for path in self.workdir.damaged():
-      self.workdir.move_aside(path)
-
   def test_what_a_bucket_refuses_is_said_in_words(self):
     full = OSError(errno.EDQUOT, "no quota")
     with fake_bucket.fault("write", "*.npz", full):
@@ -529,7 +500,7 @@ class ConfigFileTest(parameterized.TestCase):
     ({"data": {}}, "data.name: missing"),
     ({"task": None}, "task: got None"),
     ({"models": 3}, "models"),
-    ({"seed": 1}, "checksum: it is not that of the other"),
+    ({"seed": 1}, "checksum: it does not fit the other"),
     ({"checksum": None}, "checksum: got None"),
     ({"model": {"label": "x"}}, "model.name: missing"),
     ({"data": {"name": "d", "severities": ["1"]}}, "data.severities"),
@@ -538,11 +509,10 @@ class ConfigFileTest(parameterized.TestCase):
   def test_a_changed_field_is_named(self, changes, message):
     content = json.loads(self.path.read_text())
     self.path.write_text(json.dumps({**content, **changes}))
-    for read in (config_file.read, config_file.check_readable):
-      with self.assertRaisesRegex(
-        damage.DamagedError, f"^{self.path}: {message}.*--repair"
-      ):
-        read(self.path)
+    with self.assertRaisesRegex(
+      damage.DamagedError, f"^{self.path}: {message}.* Remove "
+    ):
+      config_file.read(self.path)
 
   @parameterized.parameters(
     {"models": ["a"]},
@@ -561,7 +531,6 @@ class ConfigFileTest(parameterized.TestCase):
     content = json.loads(self.path.read_text())
     content["versions"]["workdir"] = version
     self.path.write_text(json.dumps(content))
-    config_file.check_readable(self.path)
     for any_pixels in (False, True):
       with self.assertRaisesRegex(
         errors.UserError,
@@ -577,23 +546,6 @@ class ConfigFileTest(parameterized.TestCase):
     ):
       now = {"model": {**before["model"], "label": label}}
       self.assertEqual(config_file.differences(before, now), differ)
-
-
-class MovedAsideTest(in_folder.TestCase):
-  """Moving aside; what counts as damage is in DamageTest."""
-
-  def test_nothing_is_overwritten(self):
-    for number in ("1", "2", "3"):
-      (self.root / "cells").mkdir()
-      (self.root / "cells" / "x").write_text(number)
-      damage.move_aside(self.root, self.root / "cells")
-    kept = sorted((self.root / "damaged").glob("*/x"))
-    self.assertEqual([p.read_text() for p in kept], ["1", "2", "3"])
-
-  def test_says_what_to_do(self):
-    error = damage.DamagedError("a/b: empty.", pathlib.Path("a"))
-    self.assertStartsWith(str(error), "a/b: empty. Run eval.main again with")
-    self.assertEqual(error.reason, "a/b: empty.")
 
 
 _ROOT = pathlib.Path(__file__).resolve().parents[3]

@@ -6,7 +6,7 @@ import tarfile
 from unittest import mock
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from eval.pipeline import inputs
 from robust_tfds import cores, datasets, errors, strings
@@ -143,7 +143,3 @@ class FromFilesTest(parameterized.TestCase):
         name, config, codec=codec, data_dir=self.root / "unwritten"
       )
       self.assertIsNone(builder.unprepared(manual_dir), (name, config))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -105,7 +105,7 @@ class SourceTest(parameterized.TestCase):
       self.assertEqual(source.builder.reads, len(got))
 
   def test_refusals(self):
-    with self.assertRaisesRegex(errors.UserError, "6 examples asked for, .* 5"):
+    with self.assertRaisesRegex(errors.UserError, "limit: got 6, .* 5"):
       _source(limit=6)
     builder = stored_examples.Builder([stored_examples.example(0)])
     with self.assertRaisesRegex(errors.UserError, "no split 'train'; it has t"):

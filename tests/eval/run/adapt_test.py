@@ -190,6 +190,30 @@ class AdaptTest(parameterized.TestCase):
 
     self.assertLess(changes(correlated["clean"]), changes(reset["clean"]) / 2)
 
+  @pytest.mark.slow
+  def test_a_new_object_forgets_earlier_conditions(self):
+    sgd = {"kind": "sgd", "learning_rate": 0.1}
+    given = {"e_margin": 9.0, "d_margin": 0.95, "optimizer": sgd}
+    eata = {"method": "eata", "clean": "test", "hyperparameters": given}
+    eata["clean_examples"] = 20
+    for reset, forgets in (("new", True), ("method", False)):
+      adapt = {**eata, "reset": reset}
+      scores = [
+        self._run(adapt, conditions=names)["contrast_5"]["score"]
+        for names in ("contrast", "brightness,contrast")
+      ]
+      self.assertEqual(np.array_equal(*scores), forgets, reset)
+
+  @pytest.mark.slow
+  def test_no_picture_is_reliable(self):
+    bn = self._run({"method": "bn"})
+    eta = self._run({"method": "eta", "hyperparameters": {"e_margin": 0.0}})
+    for condition, columns in bn.items():
+      self.assertEqual(eta[condition]["backward"].sum(), 0)
+      np.testing.assert_allclose(
+        columns["score"], eta[condition]["score"], atol=1e-6
+      )
+
   def test_orders(self):
     listed = [Condition(n, 5) for n in ("fog", "contrast", "brightness")]
     names = lambda order: [
@@ -242,8 +266,8 @@ class AdaptTest(parameterized.TestCase):
 
   @pytest.mark.slow
   def test_a_kill_loses_one_block_of_many(self):
-    options = {"limit": 0, "block_mib": 1, "conditions": "contrast"}
-    # Blocks of 352 and 8 pictures.
+    options = {"limit": 0, "conditions": "contrast"}
+    # Blocks of 16 batches: 256 and 104 pictures.
     adapt = {"method": "tent"}
     whole, killed = (self.create_tempdir().full_path for _ in range(2))
     calls = self._calls(adapt, workdir=whole, **options)
@@ -307,6 +331,11 @@ class AdaptTest(parameterized.TestCase):
     ({"method": "tent", "order": 10}, None, "adapt.order: got 10"),
     ({"method": "tent", "hyperparameters": {"step": 2}}, None, "'step'.*steps"),
     ({"method": "tent", "hyperparameters": {"steps": 0}}, None, "at least 1"),
+    (
+      {"method": "sar", "hyperparameters": {"rho": -0.1}},
+      None,
+      "rho is -0.1, expected a number from 0",
+    ),
     ({"method": "eata"}, None, "adapt.clean to DATASET:SPLIT"),
     (
       {"method": "eata", "clean": "digits_c:test"},
@@ -315,12 +344,25 @@ class AdaptTest(parameterized.TestCase):
     ),
     ({"method": "bn", "batch_size": 1}, None, "batch_size 1"),
     ({"method": "tent", "batch_size": 1}, None, "batch_size 1.*GroupNorm"),
+    (
+      {"method": "tent", "batch_size": 39},
+      None,
+      r"a last batch of 1 \(40 pictures in batches of 39\).*last_batch='drop'",
+    ),
+    (
+      {"method": "bn", "batch_size": 79, "setting": "mixed"},
+      None,
+      r"a last batch of 1 \(80 pictures",
+    ),
     ({"method": "bn"}, _group_norm, "no batch norms"),
     ({"method": "tent"}, "", "no norm layers"),
     ({"method": "tent"}, _plain, "on the host"),
+    ({"method": "tent"}, "mine.csv", "the file 'mine.csv', expected a network"),
   )
   def test_refusals(self, adapt, model, expected):
-    if not callable(model) or model is _group_norm:
+    if model == "mine.csv":
+      pass
+    elif not callable(model) or model is _group_norm:
       model = _model(nnx.BatchNorm if model is None else model or None)
     with self.assertRaisesRegex(errors.UserError, f"(?s){expected}"):
       self._evaluate(adapt, model)
@@ -332,6 +374,25 @@ class AdaptTest(parameterized.TestCase):
       errors.UserError, r"net tent: after batch \d of \w+ .*NaN or infinite"
     ):
       self._evaluate(adapt)
+
+  def test_cells_before_such_weights_are_kept(self):
+    call, count = adapting.AdaptingPredictor.__call__, [0]
+
+    def broken(*args, **kwargs):
+      outputs = call(*args, **kwargs)
+      count[0] += 1
+      if count[0] == 5:  # a condition has three batches
+        outputs._arrays["finite"] = np.zeros(_BATCH, bool)
+      return outputs
+
+    workdir = self.create_tempdir().full_path
+    adapt = {"method": "tent", "setting": "continual"}
+    with mock.patch.object(adapting.AdaptingPredictor, "__call__", broken):
+      with self.assertRaisesRegex(
+        errors.UserError, "after batch 2 of brightness_5"
+      ):
+        self._evaluate(adapt, workdir=workdir)
+    self.assertIn(("net tent", "clean"), _cells(workdir))
 
   def test_the_norms_of_a_torch_module(self):
     torch = pytest.importorskip("torch")

@@ -268,7 +268,3 @@ class SignsTest(absltest.TestCase):
     )
     self.assertEqual(results[1].sizes.tolist(), [64, 64, 22])
     self.assertEqual(short[0], long[0])  # a longer stream begins alike
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -48,7 +48,7 @@ class EstimateTest(in_folder.TestCase):
     lines = self._lines(_plan())
     self.assertEqual(
       lines[0],
-      "digits_c: 5 conditions (clean + 2 corruptions) x 1 models = 5 cells,"
+      "digits_c: 5 conditions (clean + 2 corruptions) x 1 model = 5 cells,"
       " edition cifar10, corrupted on the fly",
     )
     self.assertEqual(lines[1], "  clean: digits_cnn")
@@ -71,7 +71,7 @@ class EstimateTest(in_folder.TestCase):
     self.assertEqual(
       lines[6],
       "memory: about 1.0 GiB: 1.0 GiB for the process itself,"
-      " 0.1 MiB of decoded pixels (two blocks) at most, 3.0 MiB in flight",
+      " 0.1 MiB of decoded pixels (two chunks) at most, 3.0 MiB in flight",
     )
 
   def test_two_blocks_are_the_most_that_is_decoded_at_once(self):

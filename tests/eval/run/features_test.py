@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from etils import epath
 
+from configs import quickstart_video
 from eval.run.results import features
 from robust_tfds import errors
 from tests import in_folder
@@ -46,7 +47,10 @@ class FeaturesTest(in_folder.TestCase):
 
   @pytest.mark.slow
   def test_of_clips(self):
-    run = epath.Path(tiny_runs.folder("video"))
+    config, run = tiny_runs.config("video").unlock(), epath.Path(self.root)
+    train = {**quickstart_video.get_config().model.train, "steps": 2}
+    config.model = {"name": "tiny_r3d", "num_classes": 8, "train": train}
+    tiny_runs.start(config.lock(), run)
     (one,) = features.compute(run, ("block1", "block3"), ("clean",), 4)
     self.assertLen(one.label, 4)
     self.assertEqual(one.layers["block3"].shape[0], 4)

@@ -42,7 +42,3 @@ class PhotographsTest(absltest.TestCase):
     lacks = errors.MissingPackageError("no weights")
     with mock.patch.object(photographs.match, "load", side_effect=lacks):
       self.assertEqual(photographs.classified(), {})
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -132,7 +132,7 @@ class ModelsTest(parameterized.TestCase):
     (f"{_CNN}.name", "tiny_retinanet", "of kind detection, expected classific"),
     (f"{_CNN}.dtype", "bfloat17", "bfloat17"),
     (f"{_CNN}.num_classes", 5, "digits_cnn has 5 classes .*digits_c has 10"),
-    (f"{_CNN}.short_px", 800, "short_px is of detectors"),
+    (f"{_CNN}.short_px", 800, "short_px is for detectors"),
     (_CNN, {}, "names no model"),
     (
       f"{_TRAIN}.dataset",

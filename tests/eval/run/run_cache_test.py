@@ -30,7 +30,3 @@ class KeptTest(absltest.TestCase):
     chosen.return_value = folder
     run_cache.keep()
     self.assertEqual([place.folder for place in places], [folder])
-
-
-if __name__ == "__main__":
-  absltest.main()

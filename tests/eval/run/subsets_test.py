@@ -105,9 +105,7 @@ class RobustBenchTest(in_folder.TestCase):
     facts = DataFacts(dataset="imagenet_vid_robust", subset="2015")
     held = example_checks.check_examples("a.csv", facts, 0, chosen)
     self.assertIn("9,480 examples of the subset 2015", held.verified)
-    with self.assertRaisesRegex(
-      errors.UserError, "are not those of the subset"
-    ):
+    with self.assertRaisesRegex(errors.UserError, "are not the subset"):
       example_checks.check_examples("a.csv", facts, 0, chosen[1:])
     with self.assertRaisesRegex(
       errors.UserError, "no example of mine is named"

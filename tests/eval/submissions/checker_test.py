@@ -166,7 +166,7 @@ _UNHASHED = (
   (_table_row, "table.csv: its sha256 is not that in submission.json"),
   (
     lambda t: t.json("submission.json", lambda m: m.update(cells=5)),
-    "submission.json: checksum: it is not that of the other",
+    "submission.json: checksum: it does not fit the other",
   ),
 )
 _CONTENTS = (
@@ -295,7 +295,7 @@ class CheckerTest(parameterized.TestCase):
   def _refuses(self, message: str) -> None:
     with self.assertRaisesRegex(errors.UserError, message) as caught:
       checker.check(self.folder)
-    self.assertNotIn("--repair", str(caught.exception))
+    self.assertNotIn("run the command", str(caught.exception))
 
   @parameterized.parameters(*_UNHASHED, *_CONTENTS, *_FILES)
   def test_refuses(self, change, message):
@@ -395,7 +395,7 @@ class CheckerTest(parameterized.TestCase):
     (
       {"subset": "robustbench5k"},
       "robustbench5k",
-      "are not those of the subset robustbench5k",
+      "are not the subset robustbench5k",
     ),
     (
       {"subset": "mine"},

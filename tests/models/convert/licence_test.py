@@ -1,7 +1,7 @@
 """Licences of checkpoints, said before they load."""
 
 from absl import logging
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from models.convert import known, sources
 
@@ -25,7 +25,3 @@ class LicenceTest(parameterized.TestCase):
   def test_segmenters_have_checkpoints(self):
     for name, count in (("segformer_b3", 2), ("fcn_resnet101", 1)):
       self.assertLen(known.for_model(name), count)
-
-
-if __name__ == "__main__":
-  absltest.main()

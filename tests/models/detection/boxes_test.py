@@ -1,4 +1,4 @@
-"""Anchors, boxes, proposals, masks and how they are matched."""
+"""Anchors, boxes, proposals and how they are matched."""
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +13,6 @@ from models.detection import (
   label_ids,
   labels,
   mask_targets,
-  masks,
   matching,
   outputs,
   proposals,
@@ -266,24 +265,6 @@ class MaskTargetsTest(absltest.TestCase):
             value += (1 - abs(y - a)) * (1 - abs(x - b)) * part[a, b]
         if abs(value - 0.5) > 1e-4:
           self.assertEqual(got[n, i, j], value >= 0.5)
-
-
-class MasksTest(absltest.TestCase):
-  """Masks pasted into pictures."""
-
-  def test_boxes_over_the_border(self):
-    soft = np.full((2, 28, 28), 0.9, np.float32)
-    boxes = np.array([[-5.0, -4, 6, 5], [14, 9, 30, 30]])
-    got = masks.paste(soft, boxes, (12, 20))
-    self.assertEqual(got.shape, (2, 12, 20))
-    self.assertTrue(got[0, :4, :5].all())
-    self.assertFalse(got[0, 8:].any() or got[0, :, 9:].any())
-    self.assertTrue(got[1, 10:, 15:].all())
-    self.assertFalse(got[1, :7].any() or got[1, :, :12].any())
-
-  def test_refuses_a_batch(self):
-    with self.assertRaisesRegex(ValueError, "of one picture"):
-      masks.paste(np.zeros((2, 3, 28, 28)), np.zeros((2, 3, 4)), (8, 8))
 
 
 _LIMITS = {"object_from": 0.5, "background_below": 0.4}

@@ -15,9 +15,8 @@ from absl.testing import parameterized
 
 from models.convert import match
 from models.detection import labels
-from models.detection import masks as masks_lib
 from robust_tfds import models
-from tests.models.detection import oracles
+from tests.models.detection import oracles, pasted_masks
 
 _TOLERANCE = 1e-3
 _SHORT_PX, _LONG_PX = 192, 256
@@ -124,7 +123,7 @@ class ParityTest(parameterized.TestCase):
   def _masks(self, ours, i, want):
     """The largest difference of pasted masks, in [0, 1]."""
     count, _, height, width = want["masks"].shape
-    pasted = masks_lib.chances(
+    pasted = pasted_masks.chances(
       ours["masks"][i, :count], want["boxes"], (height, width)
     )
     worst = 0.0

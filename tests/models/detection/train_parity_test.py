@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from flax import nnx
 
 from models import variables as variables_lib
@@ -384,7 +384,3 @@ class StepTest(parameterized.TestCase):
         if not frozen_norms or id(parameter) not in fixed:
           parameter -= rate * parameter.grad
     return {key: value.item() for key, value in losses.items()}
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from models.segmentation import inference
 from models.segmentation.spec import SegmenterSpec
@@ -153,7 +153,3 @@ class AnswersTest(in_folder.TestCase, parameterized.TestCase):
     model = models.adapters.get("callable")(_convolved, spec)
     with self.assertRaisesRegex(errors.UserError, "leave window_px out"):
       model.apply(None, _canvases(), _SIZES)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -10,6 +10,7 @@ from models.segmentation import inference, resize
 from models.segmentation.spec import SegmenterSpec
 from robust_tfds import errors, models
 from tests import quick
+from tests.models import drawn
 
 _SIZES = np.array([[40, 50], [48, 64]], np.int32)
 _CLASSES = 11
@@ -86,7 +87,7 @@ class CanvasTest(parameterized.TestCase):
   )
   def test_a_canvas_changes_no_answer(self, fields):
     model = models.get("tiny_fcn").with_fields(fields)
-    variables = model.init(jax.random.key(0))
+    variables = drawn.variables(model)
     images = _canvases()
     got = jax.jit(model.apply)(variables, images, _SIZES)
     self.assertEqual((got.shape, got.dtype), ((2, 48, 64), np.int32))
@@ -98,7 +99,10 @@ class CanvasTest(parameterized.TestCase):
     image = pytest.importorskip("PIL.Image")
     spec = SegmenterSpec(height_px=20, width_px=30, mean=(0,) * 3, std=(1,) * 3)
     canvas = _canvases()[1:]
-    got, size = resize.to_network(jnp.asarray(canvas), _SIZES[1:], spec)
+    resized = jax.jit(
+      lambda images, sizes: resize.to_network(images, sizes, spec)
+    )
+    got, size = resized(canvas, _SIZES[1:])
     self.assertEqual(size.tolist(), [[20, 30]])
     small = image.fromarray(canvas[0]).resize((30, 20), image.BILINEAR)
     self.assertLess(np.abs(255 * got[0] - np.asarray(small)).max(), 1.01)
@@ -123,7 +127,3 @@ class CanvasTest(parameterized.TestCase):
   def test_refuses_impossible_sizes(self, fields, words):
     with self.assertRaisesRegex(errors.UserError, words):
       SegmenterSpec(**fields)
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -192,7 +192,3 @@ class LibraryTest(absltest.TestCase):
     )
     got = inference.class_ids(logits, (40, 50))
     np.testing.assert_array_equal(got, np.stack([w.numpy() for w in want]))
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -154,7 +154,7 @@ class RunTest(in_folder.TestCase):
     ({"model.name": "digits_linear+clahe"}, "no train mode"),
     (
       {"model.name": "tiny_retinanet"},
-      "config.recipe.name: got 'standard', for .* classification or video or"
+      "config.recipe.name: got 'standard', which trains .* classification or video or"
       " segmentation;"
       " tiny_retinanet is of the kind detection",
     ),

@@ -40,7 +40,7 @@ def network() -> model_lib.Classifier:
 class Source:
   """Dark and bright pictures, batched as `models/training/data` batches them."""
 
-  name, classes, digest = "tones", ("dark", "bright"), "5e"
+  name, kind, classes, digest = "tones", "pictures", ("dark", "bright"), "5e"
   config = types.SimpleNamespace()
 
   def __init__(self, count: int = 24, validation: int = 0):

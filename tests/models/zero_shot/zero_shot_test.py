@@ -280,7 +280,3 @@ class HeadTest(parameterized.TestCase):
     facts = json.loads(pathlib.Path(f"{out}.report.json").read_text())
     self.assertStartsWith(facts["names"], "3, sha256 ")
     self.assertStartsWith(facts["templates"], "2, sha256 ")
-
-
-if __name__ == "__main__":
-  absltest.main()

@@ -11,7 +11,7 @@ _COLUMNS: tuple[str | sheet.Column, ...] = (
 
 
 class AppendixD(base.PaperFigure):
-  """What normalises CE, and the mean errors of runs."""
+  """The table of errors that normalise CE, and of the mean errors of runs."""
 
   printed_sets = (_DATASET,)
 

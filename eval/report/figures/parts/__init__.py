@@ -1,1 +1,1 @@
-"""What several figures of papers share; none of it is a figure."""
+"""Code that several figures of papers share; no figure is here."""

@@ -66,7 +66,7 @@ def copies(
 
 
 def _copy(place: epath.Path) -> bytes:
-  """Return a picture encoded anew: only the pixels of a foreign file are kept."""
+  """Encode a picture again, so that only the pixels of a foreign file are kept."""
   from PIL import Image
 
   pixels = np.asarray(pictures.picture(place))

@@ -47,38 +47,6 @@ class Figure6(base.PaperFigure):
   def printed_sets(self) -> Collection[str]:
     return _SETS
 
-  def parts(
-    self, request: base.Request
-  ) -> list[tuple[base.PaperFigure, base.Request]]:
-    """Return the parts of the figure, see `PaperFigure`.
-
-    Raises:
-      UserError: --scratch or --pretrained names an unknown run or model, or both
-        name the same one.
-    """
-    known = [
-      name
-      for m in own.from_boards(request.boards)
-      for name in sorted(_names(m))
-    ]
-    for flag, named in (
-      ("scratch", request.scratch),
-      ("pretrained", request.pretrained),
-    ):
-      for name in named:
-        if name not in known:
-          what = f"run or model in --{flag}"
-          raise errors.unknown_error(
-            what, name, dict.fromkeys(known) or ["no RUN"]
-          )
-    both = sorted(set(request.scratch) & set(request.pretrained))
-    if both:
-      raise errors.UserError(
-        f"Both --scratch and --pretrained name {', '.join(both)}. Expected one of"
-        " the two."
-      )
-    return super().parts(request)
-
   def drawn(self, request: base.Request) -> base.Drawn:
     models = own.from_boards(self.boards(request))
     ours, sources, silent = _run_bars(models, request)
@@ -180,11 +148,11 @@ def _run_bars(
   for model in models:
     entry, dataset = model.entry, model.board.dataset
     drawn = draws.get((entry.run, dataset, entry.model), {})
-    training, means = _training(model, request), _means(model, drawn)
+    training, means = _training(model), _means(model, drawn)
     if not training:
       silent.append(
-        f"It is unknown whether {model.label} was trained from scratch: say"
-        f" --scratch={entry.run} or --pretrained={entry.run}."
+        f"It is unknown whether {model.label} was trained from scratch: set"
+        " config.model.trained_on in the run, e.g. to 'from scratch'."
       )
     elif not means:
       silent.append(f"{model.label} has no kind of perturbations whole.")
@@ -207,25 +175,14 @@ def _means(
   }
 
 
-def _training(model: own.Own, request: base.Request) -> str:
-  """Return `_SCRATCH`, `_PRETRAINED`, or '' if unknown."""
-  names = _names(model)
-  for named, training in (
-    (request.scratch, _SCRATCH),
-    (request.pretrained, _PRETRAINED),
-  ):
-    if names & set(named):
-      return training
+def _training(model: own.Own) -> str:
+  """Return `_SCRATCH`, `_PRETRAINED`, or '' if the facts do not say."""
   words = model.entry.model_facts.get("trained_on") or ""
   if _FIRST.search(words):
     return _PRETRAINED
   tested = _letters(model.board.dataset.removesuffix("_p"))
   alone = tested in _letters(words) or "scratch" in words
   return _SCRATCH if alone else ""
-
-
-def _names(model: own.Own) -> set[str]:
-  return {model.entry.run, model.entry.model, model.label}
 
 
 def _letters(words: str) -> str:

@@ -79,7 +79,7 @@ def comparison(
 
 
 def _counts(boxes: Sequence[Overlay]) -> str:
-  """Return in words how many boxes there are of each kind."""
+  """Return a text with the number of boxes of each kind."""
   kinds = collections.Counter(box.kind for box in boxes)
   hit, missed, wrong = kinds["hit"], kinds["missed"], kinds["wrong"]
   return f"{hit} hit, {missed} missed, {wrong} false"

@@ -1,4 +1,4 @@
-"""What to cite of the run."""
+"""The citations of a run."""
 
 from eval.report.reports import base
 from eval.tables.context import Context

@@ -16,7 +16,7 @@ _ALL = {"color": "#000000", "linestyle": "--", "marker": ""}
 
 
 class Distances(base.Chart):
-  """Distributions of all frames, and of those that each model gets wrong."""
+  """Distributions over all frames, and over the frames that each model gets wrong."""
 
   stem = "natural_distances"
   caption = "Pixel distance from the anchor"

@@ -72,7 +72,7 @@ def _parts(
 
 @functools.cache
 def colours(count: int) -> np.ndarray:
-  """Return a colour for each class, uint8 `[256, 3]`; grey where there is none."""
+  """Return a colour for each class id, uint8 `[256, 3]`; grey for ids without a class."""
   out = np.full((256, 3), _GREY, np.uint8)
   for i in range(count):
     light = (0.9, 0.65, 1.0)[i % 3]

@@ -60,6 +60,16 @@ class BuildTest(in_folder.TestCase):
     }
     self.assertEqual(listed.keys(), {("plain",), ("tent", "bn"), ("tent 16",)})
     self.assertIn("adapted batch 16", listed["tent 16",])
+    for left_out, places in (("", [1, 2, 1]), ("fog", [None] * 3)):
+      run = self._write(
+        f"without {left_out}",
+        errors_of,
+        of_models=of_models,
+        chosen=lambda _, c, n=left_out: c.clean or c.level == 5 and c.name != n,
+      )
+      ranks_of = {e.label: e.rank for b in self._boards(run) for e in b.entries}
+      self.assertEqual([ranks_of[label] for label in adapts], places)
+      self.assertIsNone(ranks_of["plain"])
 
   @pytest.mark.slow
   def test_two_runs_of_other_seeds(self):

@@ -99,7 +99,7 @@ class BoardPageTest(absltest.TestCase):
     files = [a["href"] for _, a in page.elements if "download" in a]
     self.assertEqual(
       files,
-      [f"../boards/coco-c{end}.csv" for end in ("", ".corruptions", ".cells")],
+      [f"../boards/coco-c{end}.csv" for end in ("", ".numbers")],
     )
 
   def test_the_baseline_is_named(self):

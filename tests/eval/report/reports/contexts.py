@@ -229,14 +229,6 @@ def _of_classification(
     "published": {models[0]: {"mce": 0.95, "source": "a paper"}},
     "curves": [adapted.Curve(models[0], (8.0, 24.0), (0.5, 0.4))],
     "reliability": _reliability(models, names),
-    "timing": {
-      "rate": 10.0,
-      "images": 100.0,
-      "waited_s": 1.0,
-      "wall_s": 9.0,
-      "infer_s": 0.1,
-      "input_rate": 5.0,
-    },
   }
 
 

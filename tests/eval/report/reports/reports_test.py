@@ -26,7 +26,7 @@ _EVERY_TASK = (
 )
 _FILES = {
   "classification": (
-    *("adaptation.md", "cells.md", "published.md", "throughput.md"),
+    *("adaptation.md", "cells.md", "published.md"),
     *("gallery.png", "reliability.svg"),
     "severity_curves.svg",
   ),
@@ -92,7 +92,7 @@ class ReportsTest(parameterized.TestCase):
           if type(report).__module__.startswith(
             "eval.report.reports.every_task"
           ):
-            known = {*_EVERY_TASK, "published.md", "throughput.md"}
+            known = {*_EVERY_TASK, "published.md"}
             known |= {"citations.bib"}
           else:
             known = set(_FILES[task])
@@ -126,7 +126,7 @@ class ReportsTest(parameterized.TestCase):
   @parameterized.parameters(*_TASKS)
   def test_markdown_is_escaped(self, task):
     for name, content in _files(task).items():
-      if name.endswith(".md") and name != "throughput.md":
+      if name.endswith(".md"):
         text = content.decode()
         self.assertNotIn("<script", text, name)
         self.assertIn("a\\_b&amp;c\\|&lt;script", text, name)

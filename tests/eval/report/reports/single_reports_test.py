@@ -15,7 +15,6 @@ from eval.report.reports.every_task import (
   leaderboard_latex,
   leaderboard_markdown,
   summary,
-  throughput,
 )
 from eval.report.reports.frames import tables
 from eval.report.reports.sequences import cells as sequences_cells
@@ -267,19 +266,11 @@ class LeaderboardsTest(in_folder.TestCase):
       text,
     )
 
-  def test_nothing_published_nothing_timed(self):
+  def test_nothing_published(self):
     context = contexts.of_task("video")
     self.assertEmpty(
       compare_published.ComparePublished().write(context, self.root)
     )
-    self.assertEmpty(throughput.Throughput().write(context, self.root))
-
-  def test_throughput_says_which_side_is_slow(self):
-    timing = {"rate": 2.0, "images": 10.0, "waited_s": 4.0, "wall_s": 5.0}
-    context = contexts.of_task("video", timing=timing)
-    text = throughput.Throughput().text(context)
-    self.assertIn("Input-bound: 80 % of the time", text)
-    self.assertIn("| images/s, without compilation | 2.0 |", text)
 
 
 class StripsTest(parameterized.TestCase):

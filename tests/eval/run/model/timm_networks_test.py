@@ -7,7 +7,7 @@ from unittest import mock
 
 import numpy as np
 import pytest
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 from PIL import Image
 
 from eval.run import spec as spec_lib
@@ -93,7 +93,3 @@ class TimmNetworksTest(parameterized.TestCase):
       expected = net(pixels.permute(0, 3, 1, 2)).numpy()
     got = np.asarray(model.apply(model.init(None), pictures))
     np.testing.assert_allclose(got, expected, atol=1e-4 * np.ptp(expected))
-
-
-if __name__ == "__main__":
-  absltest.main()

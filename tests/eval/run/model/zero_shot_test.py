@@ -4,7 +4,7 @@ import json
 import pathlib
 
 import numpy as np
-from absl.testing import absltest, parameterized
+from absl.testing import parameterized
 
 from eval.run import spec as spec_lib
 from eval.run.model import zero_shot
@@ -130,7 +130,3 @@ class RunTest(parameterized.TestCase):
       _NAME, "digits_c", prompts="single", class_names=digits, **run
     )
     self.assertIn("clean_error", result.summary)
-
-
-if __name__ == "__main__":
-  absltest.main()

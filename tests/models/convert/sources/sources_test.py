@@ -223,7 +223,7 @@ class ParseTest(parameterized.TestCase):
     ("https://me:secret@h.org/a.npz", "a.npz: expected #sha256=.*sha256sum"),
     ("https://me:secret@h.org/a.npz#sha256=abcd", "and 64 digits"),
     ("https://me:secret@h.org/a.npz#md5=" + _DIGITS, "expected #sha256="),
-    ("https://me:secret@h.org/a.zip#sha256=" + _DIGITS, "is of no checkpoint"),
+    ("https://me:secret@h.org/a.zip#sha256=" + _DIGITS, "got the name"),
     ("http://me:secret@h.org/a.npz#sha256=" + _DIGITS, "begins with https://"),
     ("https://[bad/a.npz#sha256=" + _DIGITS, "checkpoint cannot be read"),
     ("https://me:secret/1@h.org/a.npz", "checkpoint cannot be read"),

@@ -15,8 +15,8 @@ import pytest
 from absl.testing import absltest, parameterized
 
 from models.training import data
-from models.training.data import read_ahead
-from robust_tfds import errors
+from models.training.data import examples, read_ahead
+from robust_tfds import cores, errors
 from tests import quick, tiny_files
 
 _SLOW_FILE = "a/3.png"
@@ -87,7 +87,14 @@ class ReadAheadTest(parameterized.TestCase):
     self.assertLen(pids, 2)
 
   @quick.cases(
-    [("a broken picture", 0, "a/7.png cannot be read as an image")],
+    [
+      ("a broken picture", 0, "a/7.png cannot be read as an image"),
+      (
+        "a picture that is gone",
+        0,
+        "a/7.png: it was there when .* same command",
+      ),
+    ],
     [
       ("a broken picture", 2, "a/7.png cannot be read as an image"),
       ("a process that is killed", 2, r"unexpectedly \(signal 9\).* It read "),
@@ -104,12 +111,30 @@ class ReadAheadTest(parameterized.TestCase):
       )
     if fault == "a broken picture":
       (self.root / "a/7.png").write_bytes(b"no picture")
+    if fault == "a picture that is gone":
+      (self.root / "a/7.png").unlink()
     with self.assertRaisesRegex(errors.UserError, words):
       for _ in range(4):
         for _ in self._batches(source):
           for each in psutil.Process().children() * fault.endswith("killed"):
             each.kill()
     self.assertEmpty(psutil.Process().children())
+
+  @parameterized.parameters(
+    (16, 0, None, 16), (16, 1 << 30, None, 0), (2, 0, None, 0), (2, 0, 3, 3)
+  )
+  def test_processes_are_for_many_cores_and_pictures(
+    self, usable, held, said, count
+  ):
+    with (
+      mock.patch.object(cores, "usable", return_value=usable),
+      mock.patch.object(examples, "HELD_BYTES", held),
+      mock.patch.object(read_ahead, "Processes") as started,
+    ):
+      started.return_value.batches.return_value = []
+      next(self._batches(self._open(said)), None)
+    counts = [call.args[1] for call in started.call_args_list]
+    self.assertEqual(counts, [count] * bool(count))
 
   @quick.cases([(0,)], [(2,)])
   def test_a_picture_that_takes_long_is_named(self, workers):

@@ -25,7 +25,7 @@ os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=2"
 import hashlib, json
 import jax
 from robust_tfds import devices
-from models.training import validation
+from models.training.optimization import validation
 from tests.models.training.recipes import recipes_test as t
 
 mesh = devices.mesh()
@@ -69,20 +69,14 @@ def batches() -> dict:
 
 class RecipesTest(parameterized.TestCase):
   def test_unknown(self):
-    with self.assertRaisesRegex(
-      errors.UserError, "recipe 'standart'.*standard"
+    for name, given, words in (
+      ("standart", {}, "recipe 'standart'.*standard"),
+      ("standard", {"flop": True}, "recipe.flop: .*Did you mean 'flip'"),
+      ("augmix", {"depth": 0}, "recipe.depth must be .* -1 or 1 to 16, got 0"),
+      ("alp", {"target": "likely"}, "target .* 'likely'"),
     ):
-      recipes.make_recipe({"name": "standart"})
-    with self.assertRaisesRegex(
-      errors.UserError, "config.recipe.flop: .*Did you mean 'flip'"
-    ):
-      recipes.make_recipe({"name": "standard", "flop": True})
-    with self.assertRaisesRegex(
-      errors.UserError, "config.recipe.depth must be .* -1 or 1 to 16, got 0"
-    ):
-      recipes.make_recipe({"name": "augmix", "depth": 0})
-    with self.assertRaisesRegex(errors.UserError, "target .* 'likely'"):
-      recipes.make_recipe({"name": "alp", "target": "likely"})
+      with self.assertRaisesRegex(errors.UserError, words):
+        recipes.make_recipe({"name": name, **given})
 
   @parameterized.parameters(
     ("standard", "flip", "yes", "True or False"),

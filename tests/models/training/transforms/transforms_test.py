@@ -8,7 +8,7 @@ import pytest
 from absl.testing import absltest, parameterized
 
 from models import training
-from models.training.transforms import checks, draws, stylize, texture
+from models.training.transforms import checks, draws, texture
 from robust_tfds import errors
 from tests import in_process, quick, tiny_files
 
@@ -262,9 +262,6 @@ class StylizeTest(parameterized.TestCase):
       self.assertLess(min(away), 0.51)
       seen.add(int(np.argmin(away)))
     self.assertGreater(len(seen), 1)
-
-  def test_no_weights_are_no_adain(self):
-    self.assertEqual(stylize.stylizer_name(None), "texture")
 
   def test_texture_in_a_canvas_is_what_it_is_alone(self):
     images = np.stack([tiny_files.noise(16, 20, i) for i in range(3)])

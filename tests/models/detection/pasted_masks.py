@@ -1,56 +1,14 @@
-"""Pasting of a head's square masks into pictures, on the host.
+"""A head's square masks pasted into pictures, as torchvision does it.
 
-It follows torchvision's `paste_masks_in_image`: a border of zeros, the box
-widened by as much and truncated to whole pixels, bilinear interpolation, a
-threshold.
+It follows `paste_masks_in_image`: a border of zeros, the box widened by as much and
+truncated to whole pixels, bilinear interpolation.
 """
 
 from collections.abc import Iterator
 
 import numpy as np
 
-from robust_tfds import errors
-
 _PADDING = 1
-_THRESHOLD = 0.5
-
-
-def paste(
-  masks: np.ndarray, boxes: np.ndarray, size: tuple[int, int]
-) -> np.ndarray:
-  """Paste masks of objects into the pixels of a picture.
-
-  Args:
-    masks: float `[N, M, M]` in [0, 1], `Detector.apply`'s of one picture.
-    boxes: float `[N, 4]`, x1, y1, x2, y2 in px of the picture.
-    size: (height, width) of the picture.
-
-  Returns:
-    bool `[N, height, width]`.
-
-  Raises:
-    ValueError: a shape is wrong.
-
-  >>> mask = np.ones((1, 28, 28), np.float32)
-  >>> paste(mask, np.array([[2.0, 1.0, 6.0, 4.0]]), (6, 8))[0].astype(int)
-  array([[0, 1, 1, 1, 1, 1, 1, 0],
-         [0, 1, 1, 1, 1, 1, 1, 0],
-         [0, 1, 1, 1, 1, 1, 1, 0],
-         [0, 1, 1, 1, 1, 1, 1, 0],
-         [0, 1, 1, 1, 1, 1, 1, 0],
-         [0, 0, 0, 0, 0, 0, 0, 0]])
-  """
-  masks, boxes = np.asarray(masks), np.asarray(boxes, np.float32)
-  if masks.ndim != 3 or boxes.shape != (len(masks), 4):
-    raise errors.UserError(
-      f"Got masks {masks.shape} and boxes {boxes.shape}, expected [N, M, M] and"
-      " [N, 4] of one picture."
-    )
-  out = np.zeros((len(masks), *size), bool)
-  windows = zip(out, chances(masks, boxes, size))
-  for canvas, ((top, bottom, left, right), values) in windows:
-    canvas[top:bottom, left:right] = values >= _THRESHOLD
-  return out
 
 
 Window = tuple[int, int, int, int]
