@@ -283,8 +283,9 @@ def main(argv: Sequence[str]) -> None:
   with tempfile.TemporaryDirectory() as root:
     rows = measured(pathlib.Path(root), count)
   print(f"{count} pictures, {threads} cores")
+  heads = ("/s", 8), ("/s a core", 11), ("of Pillow", 11), ("CPU ms", 8)
   print(
-    f"{'':36s}{'/s':>8s}{'/s a core':>11s}{'of Pillow':>11s}{'CPU ms':>8s}{'x Pillow':>10s}"
+    " " * 36, *(f"{w:>{n}s}" for w, n in (*heads, ("x Pillow", 10))), sep=""
   )
   for name, seconds in rows.items():
     if seconds is None:
