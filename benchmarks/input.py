@@ -1,14 +1,17 @@
-"""How fast pictures are read: ours beside bare Pillow and torch, on the same cores.
+"""How fast pictures are read: ours beside Pillow, torch, tf.data and grain.
 
   taskset -c 0,1 python -m benchmarks.input [--pictures=FOLDER] [--count=300]
 
 Photographs (made ones, or a folder's JPEG files again and again) from a folder, a
-tar, a prepared set and a training's folder. For evaluation each becomes its central
-224 px of 256, for training a random crop of 224. Beside them what Pillow alone takes
-for the same, in this process and in one process a core, and a torch DataLoader of
-as many. Each first pass counts after what it imports is there; of processes, the
-second. Prints pictures/s, also a core, the share of Pillow's in as many processes,
-and the CPU of this process.
+tar, sets prepared as ArrayRecord and as TFRecord, and a training's folder. For
+evaluation each becomes its central 224 px of 256, for training a random crop of 224.
+Beside them what others take for the same on the same cores: Pillow alone, in this
+process and in one process a core; a torch DataLoader of as many, around Pillow and
+around torchvision's transforms; grain's threads around Pillow; tf.data, which decodes
+and resizes by itself, to other pixels. A pass counts once what it imports and starts
+is there. Prints pictures/s, also a core, the share of Pillow's in as many processes;
+and CPU ms a picture, of child processes too, beside Pillow's in this process, which
+hardly depend on what else the machine does.
 """
 
 from __future__ import annotations
@@ -26,6 +29,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+import psutil
 from absl import flags
 from PIL import Image
 
@@ -72,6 +76,23 @@ def used(make: Callable[[str], np.ndarray], path: str) -> int:
   return int(make(path)[0, 0, 0])
 
 
+def central_torchvision(path: str) -> np.ndarray:
+  """Return what torchvision makes of a file for evaluation."""
+  from torchvision import transforms
+
+  picture = Image.open(path).convert("RGB")
+  steps = transforms.Resize(_SHORT), transforms.CenterCrop(_SIDE)
+  return np.asarray(transforms.Compose(steps)(picture))
+
+
+def cropped_torchvision(path: str) -> np.ndarray:
+  """Return what torchvision makes of a file for training."""
+  from torchvision import transforms
+
+  picture = Image.open(path).convert("RGB")
+  return np.asarray(transforms.RandomResizedCrop(_SIDE)(picture))
+
+
 class Files:
   """A torch Dataset of files."""
 
@@ -97,12 +118,16 @@ def evaluation(root: pathlib.Path, name: str) -> Callable[[], int]:
   return lambda: sum(int(batch.mask.sum()) for batch in source.batches())
 
 
-def prepared(root: pathlib.Path) -> Callable[[], int]:
+def prepared(root: pathlib.Path, file_format: str) -> Callable[[], int]:
   """Return a pass of a run over a prepared set."""
-  options = {"codec": "raw", "data_dir": root / "sets"}
-  folder = root / _FOLDERS[0]
+  options = {"codec": "raw", "data_dir": root / file_format}
   builder = datasets.prepare(
-    "imagenet_c", "clean", manual_dir=folder, say=_silent, **options
+    "imagenet_c",
+    "clean",
+    manual_dir=root / _FOLDERS[0],
+    say=_silent,
+    file_format=file_format,
+    **options,
   )
   source = inputs.Source(builder, "validation", batch_size=_BATCH)
   return lambda: sum(int(batch.mask.sum()) for batch in source.batches())
@@ -143,10 +168,16 @@ def write(root: pathlib.Path, count: int, folder: str) -> list[str]:
 
 
 def took(call: Callable[[], object]) -> tuple[float, float]:
-  """Return the seconds of the clock and of this process' CPU."""
-  wall, cpu = time.perf_counter(), time.process_time()
+  """Return the seconds of the clock and of CPUs, of living child processes too."""
+  wall, cpu = time.perf_counter(), _cpu()
   call()
-  return time.perf_counter() - wall, time.process_time() - cpu
+  return time.perf_counter() - wall, _cpu() - cpu
+
+
+def _cpu() -> float:
+  """Return the CPU seconds of this process and its children."""
+  family = [psutil.Process(), *psutil.Process().children(recursive=True)]
+  return sum(sum(process.cpu_times()[:2]) for process in family)
 
 
 def by_processes(
@@ -179,6 +210,41 @@ def by_torch(
   return took(lambda: list(loader))
 
 
+def by_grain(
+  paths: Sequence[str], make: Callable[[str], np.ndarray], count: int
+) -> tuple[float, float]:
+  """Return what grain's threads take around Pillow."""
+  import grain
+
+  options = grain.ReadOptions(num_threads=count, prefetch_buffer_size=_BATCH)
+  made = grain.MapDataset.source(paths).map(make).to_iter_dataset(options)
+  return took(lambda: sum(1 for _ in made))
+
+
+def by_tf_data(paths: Sequence[str], count: int) -> tuple[float, float] | None:
+  """Return what tf.data takes for central crops, without antialiasing."""
+  if not importlib.util.find_spec("tensorflow"):
+    return None
+  import tensorflow as tf
+
+  tf.config.set_visible_devices([], "GPU")
+
+  @tf.autograph.experimental.do_not_convert
+  def make(path: Any) -> Any:
+    picture = tf.io.decode_jpeg(tf.io.read_file(path), channels=3)
+    sides = tf.cast(tf.shape(picture)[:2], tf.float32)
+    scaled = tf.round(sides * _SHORT / tf.reduce_min(sides))
+    small = tf.image.resize(picture, tf.cast(scaled, tf.int32))
+    return tf.cast(
+      tf.image.resize_with_crop_or_pad(small, _SIDE, _SIDE), tf.uint8
+    )
+
+  paths_set = tf.data.Dataset.from_tensor_slices(list(paths))
+  made = paths_set.map(make, count, deterministic=True).batch(_BATCH)
+  list(made.take(1))
+  return took(lambda: sum(1 for _ in made.as_numpy_iterator()))
+
+
 def measured(root: pathlib.Path, count: int) -> dict[str, Any]:
   """Return the (clock, CPU) seconds of every way to read the pictures."""
   paths = write(root, count, flags.FLAGS.pictures)
@@ -191,9 +257,17 @@ def measured(root: pathlib.Path, count: int) -> dict[str, Any]:
       paths, make, threads
     )
     out[f"{what}, torch DataLoader"] = by_torch(paths, make, threads)
+    out[f"{what}, grain"] = by_grain(paths, make, threads)
+  for make in (central_torchvision, cropped_torchvision):
+    if importlib.util.find_spec("torchvision"):
+      what = make.__name__.replace("_", ", ")
+      out[what] = by_torch(paths, make, threads)
+  out["central, tf.data"] = by_tf_data(paths, threads)
   out["central, ours from a folder"] = took(evaluation(root, "folder"))
   out["central, ours from a tar"] = took(evaluation(root, "tar"))
-  out["central, ours prepared"] = took(prepared(root))
+  for name in ("array_record", "tfrecord"):
+    if name != "tfrecord" or importlib.util.find_spec("tensorflow"):
+      out[f"central, ours from {name}"] = took(prepared(root, name))
   training(root)()  # what it imports and compiles
   out["cropped, ours from a folder"] = took(training(root))
   kept = training(root, str(root / "cache"))
@@ -209,16 +283,21 @@ def main(argv: Sequence[str]) -> None:
   with tempfile.TemporaryDirectory() as root:
     rows = measured(pathlib.Path(root), count)
   print(f"{count} pictures, {threads} cores")
-  print(f"{'':36s}{'/s':>8s}{'/s a core':>11s}{'of Pillow':>11s}{'CPU ms':>8s}")
+  heads = ("/s", 8), ("/s a core", 11), ("of Pillow", 11), ("CPU ms", 8)
+  print(
+    " " * 36, *(f"{w:>{n}s}" for w, n in (*heads, ("x Pillow", 10))), sep=""
+  )
   for name, seconds in rows.items():
     if seconds is None:
       print(f"{name:36s} not installed")
       continue
     wall, cpu = seconds
-    pillow, _ = rows[f"{name.partition(',')[0]}, Pillow, {threads} processes"]
+    what = name.partition(",")[0]
+    pillow, _ = rows[f"{what}, Pillow, {threads} processes"]
     print(
       f"{name:36s}{count / wall:8.0f}{count / wall / threads:11.0f}"
       f"{pillow / wall:11.2f}{1e3 * cpu / count:8.2f}"
+      f"{cpu / rows[f'{what}, Pillow'][1]:10.2f}"
     )
 
 

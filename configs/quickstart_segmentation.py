@@ -3,7 +3,7 @@
   robust-tfds run --config=quickstart_segmentation --workdir=/tmp/s
   robust-tfds run --config=quickstart_segmentation --plan
 
-A tiny FCN is trained on a thousand scenes (about 18 minutes of CPU), then
+A tiny FCN is trained on a thousand scenes (about a minute of CPU), then
 shown 200 others clean and under 19 corruptions x 5 severities, corrupted on the
 fly. Nothing is downloaded. Results: clean and mean mIoU, retention, the worst
 corruption, IoU by class, and pictures with masks, answers and errors.
@@ -28,9 +28,10 @@ def get_config() -> ml_collections.ConfigDict:
         "name": "tiny_fcn",
         "train": {
           "dataset": "digits_segmentation",
-          "steps": 800,
-          "batch_size": 16,
+          "steps": 2000,
+          "batch_size": 4,
           "learning_rate": 3e-3,
+          "balance": 0.35,  # background is nine pixels in ten
         },
       },
     }

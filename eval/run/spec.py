@@ -96,6 +96,9 @@ _Prompts = Annotated[
 _UNNAMED: Any = None  # the default is that of who reads the key
 
 
+RECIPE_KEYS = ("flip", "crop_px", "balance")  # of a training's recipe
+
+
 class Train(settings.Group):
   """The training of a small model: `run/model/trained.py`."""
 
@@ -107,11 +110,12 @@ class Train(settings.Group):
   seed: settings.Seed = 0
   flip: settings.Flag = False
   crop_px: settings.From0 = 0
+  balance: settings.Share = 0.0
 
   def recipe(self) -> ml_collections.ConfigDict:
     """Return the values that a trained model's weights depend on."""
     values = self.model_dump()
-    optional = [k for k in ("flip", "crop_px") if not values[k]]
+    optional = [k for k in RECIPE_KEYS if not values[k]]
     return ml_collections.ConfigDict(
       {k: v for k, v in values.items() if k not in optional}
     )

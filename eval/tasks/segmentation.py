@@ -70,6 +70,12 @@ class Segmentation(normalised_task.NormalisedTask):
       return [f"pictures are corrupted whole, in RGB; {words}"]
     return [f"protocol {protocol.name}: {protocol.words}; {words}"]
 
+  @property
+  def note(self) -> str:
+    """The departures from the protocol and from the published numbers."""
+    departs = self._protocol.note(self.setting.dataset)
+    return "; ".join(filter(None, (departs, super().note)))
+
   def conditions(self) -> list[Condition]:
     """Return the conditions of the config; with a protocol, only the protocol's."""
     data = self.setting.data

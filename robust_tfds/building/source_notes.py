@@ -21,7 +21,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from etils import epath
 from typing_extensions import TypedDict
 
 from robust_tfds import errors, reading, version
@@ -109,10 +108,8 @@ def digest(sources: Sequence[Part]) -> str:
 
 def write(folder: str | os.PathLike, note: Note) -> None:
   """Write a note into a set's folder atomically."""
-  path = epath.Path(folder) / NAME
-  unfinished = path.with_name(f".{NAME}.{os.getpid()}")
-  unfinished.write_text(json.dumps(dataclasses.asdict(note)))
-  unfinished.replace(path)
+  data = json.dumps(dataclasses.asdict(note)).encode()
+  paths.write_bytes(paths.parse(folder) / NAME, data)
 
 
 def read(folder: str | os.PathLike) -> Note | None:

@@ -48,6 +48,14 @@ def _run(shared: pathlib.Path, out: pathlib.Path) -> list[str]:
   ]
 
 
+def _masks(shared: pathlib.Path, out: pathlib.Path) -> list[str]:
+  return [
+    f"--config={_ROOT / 'tests' / 'eval' / 'tiny_segmentation.py'}",
+    f"--workdir={out}",
+    f"--config.data.data_dir={shared / 'data'}",
+  ]
+
+
 def _predictions(shared: pathlib.Path) -> None:
   rows = csv_test.rows_of(("fog",))
   csv_test.write(rows, shared / "predictions.csv")
@@ -143,6 +151,7 @@ _PROGRAMS = {
   p.name: p
   for p in (
     kills.Program("run", "eval.main", _run, _nothing, _CELLS),
+    kills.Program("masks", "eval.main", _masks, _nothing, _CELLS),
     kills.Program(
       "score", "eval.score", _score, _predictions, (*_CELLS, "reports/*")
     ),
@@ -243,6 +252,7 @@ class KillsTest(parameterized.TestCase):
   # Together with the moments below more than fifty kills.
   @parameterized.parameters(
     ("run", 16),
+    ("masks", 8),
     ("score", 12),
     ("compare", 6),
     ("corrupt_folder", 8),

@@ -196,7 +196,7 @@ class ArchivesTest(in_folder.TestCase):
     self.assertEqual(list(self.root.iterdir()), [self.path])
 
   def test_long_and_foreign_names(self):
-    files = {"set/" + "ü" * 120 + ".txt": b"1", "set/a b#;[(&.txt": b"2"}
+    files = {"set/" + "ü" * 120 + ".txt": b"1", "a..b/a b#;[(&.txt": b"2"}
     for options in (_GNU, {"format": tarfile.PAX_FORMAT}):
       self.assertEqual(self._contents(tar_bytes(files, **options)), files)
     self.assertEqual(self._contents(zip_bytes(files)), files)
@@ -284,11 +284,6 @@ class ZipFilesTest(absltest.TestCase):
   def _listed(self, data: bytes):
     self.path.write_bytes(data)
     return list(archives.members(self.path))
-
-  def test_members_are_read_by_name(self):
-    (member,) = self._listed(zip_bytes({"set/a.txt": b"1"}))
-    self.assertEqual((member.name, member.size), ("set/a.txt", 1))
-    self.assertEqual(archives.data(member), b"1")
 
   def test_symbolic_link(self):
     out = io.BytesIO()

@@ -15,7 +15,7 @@ from absl.testing import parameterized
 from pyarrow import parquet
 
 from robust_tfds import errors, reading
-from robust_tfds.reading import column_files, limits, members, protobuf
+from robust_tfds.reading import column_files, limits, protobuf
 
 _ARRAYS = {
   "numbers": np.arange(12.0).reshape(3, 4),
@@ -422,33 +422,3 @@ class LimitsTest(parameterized.TestCase):
     with mock.patch.dict(os.environ, {limits.VARIABLE: text}):
       with self.assertRaisesRegex(errors.UserError, "positive number"):
         limits.check(1, 10, "a.json", "bytes")
-
-
-class MembersTest(parameterized.TestCase):
-  """Names of members, and how much they may grow."""
-
-  @parameterized.parameters(
-    ("a/b.JPEG", "a/b.JPEG"),
-    ("./a//b", "a/b"),
-    ("a/./b/", "a/b"),
-    ("a/.hidden", "a/.hidden"),
-    (".", ""),
-    ("ü/#1 [a];(b)&!.avi", "ü/#1 [a];(b)&!.avi"),
-  )
-  def test_plain_names(self, name, plain):
-    self.assertEqual(members.plain_name(name), plain)
-    self.assertEqual(bool(members.name_fault(name)), not plain)
-
-  def test_dots_that_are_not_two(self):
-    for name in ("a..b/c", "..a/b", "a/...", "a../b"):
-      self.assertEqual(members.name_fault(name), "")
-
-  def test_growth(self):
-    members.check_growth(60 << 20, 1, "a.zip: x")  # small, whatever the ratio
-    members.check_growth(900 << 20, 10 << 20, "a.zip: x")
-    with self.assertRaisesRegex(
-      errors.UserError, "^a.zip: x: .*ROBUST_TFDS_LIMITS"
-    ):
-      members.check_growth(1100 << 20, 10 << 20, "a.zip: x")
-    with mock.patch.dict(os.environ, ROBUST_TFDS_LIMITS="2"):
-      members.check_growth(1100 << 20, 10 << 20, "a.zip: x")

@@ -155,6 +155,8 @@ class MasksTest(in_folder.TestCase, parameterized.TestCase):
   @parameterized.parameters(
     ("size", "a.png is 61 x 40 px, its mask .*a.png is 60 x 40 px"),
     ("rgb", "a.png: a mask of mode RGB, expected one id a pixel"),
+    ("rgba", "a.png: a mask of mode RGBA, expected one id a pixel"),
+    ("renamed", "a.png: a mask as JPEG, which changes ids"),
     ("outside", r"a.png: holds the id 3, expected 0 to 2, or 255 .*ignore="),
     ("deep", "a.png: holds the id 300, expected 0 to 2"),
     ("jpeg", "a.jpg: a mask as JPEG, which changes ids"),
@@ -166,15 +168,15 @@ class MasksTest(in_folder.TestCase, parameterized.TestCase):
     form, name = "PNG", "a.png"
     if fault == "size":
       ids = ids[:, :-1]
-    elif fault == "rgb":
-      ids = np.stack([ids] * 3, axis=-1)
+    elif fault in ("rgb", "rgba"):
+      ids = np.stack([ids] * len(fault), axis=-1)
     elif fault == "outside":
       ids[5, 5] = 3
     elif fault == "deep":
       ids = ids.astype(np.uint16)
       ids[5, 5] = 300
-    elif fault == "jpeg":
-      form, name = "JPEG", "a.jpg"
+    elif fault in ("jpeg", "renamed"):
+      form, name = "JPEG", "a.jpg" if fault == "jpeg" else name
     (root / "a.png").unlink()
     if fault != "missing":
       tiny_files.put(root, {name: tiny_files.encoded(ids, form)})

@@ -37,9 +37,7 @@ def write(
 
   Raises:
     DiskError: a file cannot be written.
-    ValueError: keys are not unique or cannot name files.
   """
-  layout.check(boards)
   root = epath.Path(folder)
   out = []
   for path, text in _files([View(board) for board in boards], excluded):

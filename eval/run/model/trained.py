@@ -17,6 +17,7 @@ from etils import epath
 
 from eval.cells.files import damage
 from eval.cells.files import note as note_lib
+from eval.run import spec as spec_lib
 from eval.run.execution import progress
 from models import variables as variables_lib
 from models import weights_file
@@ -37,6 +38,7 @@ _KEYS = {
   "config.batch_size": "batch_size",
   "config.recipe.flip": "flip",
   "config.recipe.crop_px": "crop_px",
+  "config.recipe.balance": "balance",
 }
 
 
@@ -185,7 +187,7 @@ def _config(model: Any, recipe: Any) -> Config:
   from models.training.config import Config
 
   detects = model.kind == "detection"
-  options = {k: recipe[k] for k in ("flip", "crop_px") if recipe.get(k)}
+  options = {k: recipe[k] for k in spec_lib.RECIPE_KEYS if recipe.get(k)}
   optimizer = {"name": "adam", "learning_rate": recipe.learning_rate}
   schedule: dict[str, Any] = {"name": "cosine"}
   if detects:

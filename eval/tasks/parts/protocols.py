@@ -34,6 +34,8 @@ class Protocol:
     severities: severities of each corruption.
     noise_severities: severities of the noises, if they differ.
     channels: order in which corruptions take them.
+    resized_first: sets whose pictures are resized before they are corrupted;
+      here they are corrupted whole.
   """
 
   name: str
@@ -42,6 +44,7 @@ class Protocol:
   severities: Sequence[int]
   noise_severities: Sequence[int] = ()
   channels: str = "rgb"
+  resized_first: Sequence[str] = ()
 
   @property
   def names(self) -> Sequence[str]:
@@ -69,6 +72,14 @@ class Protocol:
     if not self.name:
       return {}
     return {"protocol": self.name, "channels": self.channels}
+
+  def note(self, dataset: str) -> str:
+    """Return how the pixels of a set depart from the protocol; '' if they do not."""
+    if dataset not in self.resized_first:
+      return ""
+    return (
+      f"{self.name} corrupts resized pictures of {dataset}, here whole ones"
+    )
 
 
 def names() -> tuple[str, ...]:

@@ -123,8 +123,8 @@ class Validation:
     each = base.pixel_sums(logits, batch["class_map"])
     names = {"loss": LOSS, "error": ERROR, "count": "count"}
     return {
-      names[name]: jnp.sum(jnp.where(batch[_MASK], rows, 0.0))
-      for name, rows in each.items()
+      names[name]: jnp.sum(jnp.where(batch[_MASK], each[name], 0.0))
+      for name in names
     }
 
   def _object_sums(self, variables: Any, batch: Mapping[str, Any]) -> Any:

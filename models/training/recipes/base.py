@@ -284,8 +284,28 @@ def error(logits: jax.Array, label: jax.Array) -> jax.Array:
   return jnp.mean(jnp.argmax(logits, -1) != label)
 
 
+def class_weights(
+  class_map: jax.Array, classes: int, power: float
+) -> jax.Array:
+  """Return the weight of each class: its mean count of pixels over its own.
+
+  Args:
+    class_map: uint8 `[B, H, W]`; pixels of 255 do not count.
+    classes: number of classes.
+    power: power of the weights; 0: all are 1.
+
+  Returns:
+    float32 `[classes]`.
+  """
+  counts = jnp.bincount(class_map.ravel(), length=IGNORE + 1)[:classes]
+  return (counts.mean() / jnp.maximum(counts, 1)) ** power
+
+
 def pixel_sums(
-  logits: jax.Array, class_map: jax.Array, smoothing: float = 0.0
+  logits: jax.Array,
+  class_map: jax.Array,
+  smoothing: float = 0.0,
+  weights: jax.Array | None = None,
 ) -> Numbers:
   """Compute sums over the pixels of each example that count.
 
@@ -293,10 +313,11 @@ def pixel_sums(
     logits: `[B, H, W, classes]`.
     class_map: uint8 `[B, H, W]`; pixels of 255 do not count.
     smoothing: share of the label that is spread over all classes.
+    weights: float32 `[classes]`, weights of the pixels' losses; None: all 1.
 
   Returns:
-    float32 `[B]`: `loss` (cross-entropy), `error` (pixels whose most likely
-    class is wrong) and `count`.
+    float32 `[B]`: `loss` (cross-entropy) and `weight`, its weights; `error`
+    (pixels whose most likely class is wrong) and `count`.
   """
   counted = class_map != IGNORE
   label = jnp.where(counted, class_map, 0)
@@ -306,7 +327,13 @@ def pixel_sums(
   loss = optax.softmax_cross_entropy(logits, target)
   wrong = (jnp.argmax(logits, -1) != label).astype(jnp.float32)
   over = lambda x: jnp.sum(jnp.where(counted, x, 0), axis=(1, 2))
-  return {"loss": over(loss), "error": over(wrong), "count": over(1.0)}
+  weight: Any = 1.0 if weights is None else weights[label]
+  return {
+    "loss": over(loss * weight),
+    "weight": over(weight),
+    "error": over(wrong),
+    "count": over(1.0),
+  }
 
 
 def _moved(

@@ -97,6 +97,8 @@ class ClassMapsTest(in_folder.TestCase, parameterized.TestCase):
     ("size", "a.png: truth .* and predicted .* have different shapes"),
     ("outside", "a.png: predicted holds the id 7, expected 0 to 2"),
     ("colours", "a.png: a mask of mode RGB"),
+    ("rgba", "a.png: a mask of mode RGBA"),
+    ("jpeg", "a.png: a mask as JPEG, which changes ids"),
     ("condition", "foggy is not named after a condition"),
     ("clean", "clean: missing"),
     ("truth", "--truth=: the class maps of .* are scored with their masks"),
@@ -115,6 +117,11 @@ class ClassMapsTest(in_folder.TestCase, parameterized.TestCase):
       self._put("mine/fog_3/a.png", ids + 7)
     elif fault == "colours":
       self._put("mine/fog_3/a.png", np.zeros((20, 30, 3), np.uint8))
+    elif fault == "rgba":
+      self._put("mine/fog_3/a.png", np.zeros((20, 30, 4), np.uint8))
+    elif fault == "jpeg":
+      data = tiny_files.encoded(ids, "JPEG")
+      tiny_files.put(self.root, {"mine/fog_3/a.png": data})
     elif fault == "condition":
       place.parent.rename(self.root / "mine/foggy")
     elif fault == "clean":

@@ -6,8 +6,9 @@ import ml_collections
 import numpy as np
 import pytest
 from absl.testing import absltest, parameterized
+from etils import epath
 
-from eval import tasks
+from eval import readers, tasks
 from eval.cells.cell import Cell
 from eval.cells.files import packed
 from eval.compare import runs, scores
@@ -15,6 +16,7 @@ from eval.compare.boards import build
 from eval.compare.pairs import compare
 from eval.metrics import segmentation as metrics
 from eval.pipeline import inputs, relabel
+from eval.readers import base as readers_base
 from eval.report.reports.segmentation import gallery
 from eval.tasks import base, segmentation
 from eval.tasks.parts import class_maps, protocols
@@ -221,6 +223,29 @@ class SideBySideTest(in_folder.TestCase):
       )
       self.assertGreater(difference.lo, 0, key)
 
+  def test_a_stored_run_is_the_baseline(self):
+    """`score --predictions=ONE --predictions=STORED --baseline=model:stored`."""
+    folders = self._run("one", 0.9), self._run("stored", 0.8)
+    known = readers_base.Options(baseline="model:stored")
+    reader = readers.choose(folders, readers.AUTO, known)
+    rows = reader.read([epath.Path(f) for f in folders], known).rows()
+    miou = {
+      (r.model, r.corruption, r.severity): r.value
+      for r in rows
+      if r.metric == "miou"
+    }
+    names = {name for _, name, _ in miou if name}
+    ours, theirs = (
+      {n: [miou[model, n, s] for s in range(1, 6)] for n in names}
+      for model in ("one", "stored")
+    )
+    clean = [miou[model, "", 0] for model in ("one", "stored")]
+    want = metrics.degradation(ours, clean[0], theirs, clean[1])
+    got = {r.metric: r.value for r in rows if r.model == "one"}
+    self.assertLess(want.mcd, 1)
+    self.assertAlmostEqual(got["mcd"], want.mcd)
+    self.assertAlmostEqual(got["mrcd"], want.mrcd)
+
 
 class ProtocolTest(absltest.TestCase):
   def test_cells(self):
@@ -232,6 +257,20 @@ class ProtocolTest(absltest.TestCase):
     facts = [_task(name).config_facts() for name in protocols.names()]
     for i, one in enumerate(facts):
       self.assertNotIn(one, facts[:i])
+
+  def test_pictures_that_the_protocol_resizes_first_are_noted(self):
+    for dataset, words in (
+      (
+        "ade20k_c",
+        "semsegbench_15 corrupts resized pictures of ade20k_c, here",
+      ),
+      ("cityscapes_seg_c", ""),
+    ):
+      data = ml_collections.ConfigDict({"protocol": "semsegbench_15"})
+      setting = base.Setting(dataset, "any", "raw", data=data)
+      note = tasks.get("segmentation")(setting).note
+      self.assertStartsWith(note, words)
+      self.assertEqual(bool(note), bool(words))
 
   @pytest.mark.slow
   def test_swapped_channels(self):

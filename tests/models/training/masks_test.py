@@ -88,6 +88,39 @@ class RecipeTest(absltest.TestCase):
       wrong = sum(each.argmax() != label for each, label, _ in rows)
       self.assertEqual(got["error"][i], wrong)
 
+  def test_balanced_classes(self):
+    """Each class's loss is divided by a power of its pixels."""
+    class_map = np.zeros((2, 4, 5), np.uint8)
+    class_map[0, 0, :4], class_map[1, 0, 0], class_map[1, 3] = 1, 2, 255
+    logits = np.random.default_rng(1).standard_normal((2, 4, 5, 3), np.float32)
+    weights = base.class_weights(jnp.asarray(class_map), 3, 0.5)
+    counts = np.array([30, 4, 1])
+    np.testing.assert_allclose(weights, (35 / 3 / counts) ** 0.5, rtol=1e-6)
+    batch = {
+      "image": jnp.zeros((2, 4, 5, 3), jnp.uint8),
+      "class_map": jnp.asarray(class_map),
+      "key": jnp.zeros((2, 2), jnp.uint32),
+    }
+    answers = lambda variables, images, key: (jnp.asarray(logits), variables)
+    for power, weight in ((0.5, np.asarray(weights)), (0.0, np.ones(3))):
+      recipe = standard.Standard(balance=power)
+      loss, _ = recipe.loss(answers, {}, batch, jax.random.key(0))
+      shown = class_map != 255
+      each = (
+        np.log(np.exp(logits).sum(-1))[shown]
+        - logits[shown][np.arange(shown.sum()), class_map[shown]]
+      )
+      want = np.average(each, weights=weight[class_map[shown]])
+      self.assertAlmostEqual(float(loss), float(want), places=5)
+
+  def test_classifiers_have_no_pixels_to_balance(self):
+    config = train_standard.get_config().unlock()
+    config.recipe.balance = 0.5
+    with self.assertRaisesRegex(
+      errors.UserError, "config.recipe.balance: got 0.5"
+    ):
+      run.network(config_lib.parse(config), 10)
+
 
 class TrainTest(absltest.TestCase):
   @pytest.mark.slow

@@ -20,10 +20,12 @@ class Classes(base.Chart):
 
   Class attributes:
     metrics: the ends of a line.
+    counted: whether the examples of a class stand behind its name.
     x: label of the x axis.
   """
 
   metrics: ClassVar[tuple[str, str]] = ("acc_orig", "acc_pmk")
+  counted: ClassVar[bool] = True
   x: ClassVar[str] = "accuracy (%)"
   stem = "natural_classes"
   caption = "Accuracy by class"
@@ -44,7 +46,8 @@ class Classes(base.Chart):
     common = [c for c in anchors if c in worst]
     order = sorted(common, key=lambda c: anchors[c].value - worst[c].value)
     names = [
-      f"{breakdowns.class_name(context, c)} ({anchors[c].n})" for c in order
+      breakdowns.class_name(context, c) + f" ({anchors[c].n})" * self.counted
+      for c in order
     ]
     panels = []
     for model in models:
