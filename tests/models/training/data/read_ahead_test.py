@@ -163,7 +163,7 @@ class ReadAheadTest(parameterized.TestCase):
       parent.send_signal(number)
       parent.stdin.close()
       parent.wait()
-      _, alive = psutil.wait_procs(children, timeout=10)
+      _, alive = psutil.wait_procs(children, timeout=5)
       self.assertEmpty(alive)
       self.assertNotIn("leaked", parent.stderr.read())
 
