@@ -112,13 +112,14 @@ def _silent(line: str) -> None:
   del line
 
 
-def training(root: pathlib.Path) -> Callable[[], int]:
-  """Return an epoch of a training from a folder."""
+def training(root: pathlib.Path, cache: str = "") -> Callable[[], int]:
+  """Return an epoch of a training from a folder, or from a cache beside it."""
   source = training_data.open(
     training_data.Config(
       source=f"folder:{root / _FOLDERS[1]}",
       crop=f"random_resized{_SIDE}",
       geometry=f"short{_SHORT}_crop{_SIDE}",
+      cache=cache,
     )
   )
   once = {"batch_size": _BATCH, "seed": 0, "epoch": 0, "remainder": "keep"}
@@ -195,6 +196,9 @@ def measured(root: pathlib.Path, count: int) -> dict[str, Any]:
   out["central, ours prepared"] = took(prepared(root))
   training(root)()  # what it imports and compiles
   out["cropped, ours from a folder"] = took(training(root))
+  kept = training(root, str(root / "cache"))
+  kept()  # fills it
+  out["cropped, ours from the cache"] = took(kept)
   return out
 
 

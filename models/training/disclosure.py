@@ -25,6 +25,7 @@ from etils import epath
 from models import weights_file
 from models.convert import sources
 from models.training import named_conditions
+from models.training.data.config import KEPT_PX
 from models.training.named_conditions import Named
 from robust_tfds import errors, reading
 from robust_tfds.records import Record
@@ -220,13 +221,15 @@ def _check_weights(file: epath.Path, digest: str) -> None:
 def data_in_words(config: Config) -> str:
   """Return the data in words: `digits train`.
 
-  A path gives its last name, or the last two as in `pets/train`.
+  A path gives its last name, or the last two as in `pets/train`. Pixels of
+  `data.cache` are said.
   """
   kind, colon, place = config.data.source.partition(":")
   parts = place.rstrip("/").split("/") if colon else [kind]
   two = kind == "tfds" or parts[-1].casefold().startswith(_TRAIN)
   name = "/".join(parts[-2:] if two else parts[-1:])
-  return name if parts[-1] == _TRAIN else f"{name} {config.data.split}"
+  name = name if parts[-1] == _TRAIN else f"{name} {config.data.split}"
+  return name + f" at {KEPT_PX} px" * bool(config.data.cache)
 
 
 def check(config: Config, recipe: base.Recipe) -> None:

@@ -20,7 +20,7 @@ from models.training import disclosure, initial, recipes, run
 from models.training import workdir as workdir_lib
 from models.training.config import Config
 from models.training.data import examples
-from models.training.data.config import FOLDERS, check_folder
+from models.training.data.config import FOLDERS, KEPT_PX, check_folder
 from models.training.optimization import (
   checkpoints,
   loop,
@@ -34,6 +34,7 @@ from robust_tfds.datasets import training
 from robust_tfds.storage import disk, paths
 from robust_tfds.user_data import tfds_set
 
+_KEPT_BYTES = KEPT_PX * KEPT_PX * 4  # of a picture of 4:3
 _NORMS = ", which batch norms see by itself"
 # Examples of `train` and classes, from the sets' papers.
 _PUBLISHED = {
@@ -122,6 +123,9 @@ def _data(config: Config, recipe: base.Recipe) -> Iterator[str]:
   where = f"{config.data.source} {config.data.split}"
   where += _not_here(place) if kind in FOLDERS else ""
   yield f"data: {where}, {counted}{held_out}"
+  if config.data.cache:
+    size = f", about {count * _KEPT_BYTES / 1e9:,.1f} GB" if count else ""
+    yield f"cache: decoded pictures of {KEPT_PX} px in {config.data.cache}{size}"
   steps = steps_of(config, recipe)
   step_words = f"{steps:,} steps" if steps else "an unknown number of steps"
   if steps and not config.steps and held:

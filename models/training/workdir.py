@@ -11,6 +11,7 @@ from etils import epath
 
 from models import weights_file
 from models.training.config import Config
+from models.training.data.config import KEPT_PX
 from robust_tfds import errors, hosts, reading
 from robust_tfds.storage import disk, locks, paths
 
@@ -38,6 +39,8 @@ def held(workdir: epath.Path, host: hosts.Host) -> Iterator[None]:
 def facts(config: Config) -> dict[str, Any]:
   """Return the config's values that a weight may depend on, as JSON."""
   flat = dict(_flat(config.model_dump(), ()))
+  if flat.pop("data.cache"):  # its place is no fact, its pixels are
+    flat["data.cache"] = f"shorter side {KEPT_PX} px"
   kept = {
     f"{_OF_CONFIG}{key}": value
     for key, value in flat.items()

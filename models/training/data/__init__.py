@@ -12,7 +12,7 @@ ahead: `read_ahead`. All randomness is drawn from an example's key: `source`.
 from collections.abc import Callable
 
 from models.training.data import config as config_lib
-from models.training.data import examples, leaks
+from models.training.data import examples, kept_pictures, leaks
 from models.training.data.config import Config as Config
 from models.training.data.source import Additions
 from models.training.data.source import Source as Source
@@ -39,6 +39,8 @@ def open(
   line = say or _silent
   read = examples.find(config, say)
   digest, groups = leaks.check(read, leaks.held(config, line), line)
+  if config.cache:
+    read = kept_pictures.KeptPictures(read, config.cache, digest, line)
   return Source(read, config, additions, digest, groups)
 
 

@@ -22,6 +22,8 @@ JUDGED = dict.fromkeys(
 # Kinds of a user's own data that lie in a folder of training data.
 FOLDERS = ("folder", "masks")
 
+KEPT_PX = 256  # the shorter side of the pictures in `cache`
+
 _Fraction = Annotated[
   float | int,
   pydantic.Field(
@@ -100,6 +102,8 @@ class Config(settings.Group):
       that the process may use. None: processes, as many, where the decoded
       examples are too many to be held in memory and there are more cores than
       threads make use of.
+    cache: folder that keeps decoded pictures for later epochs, with the shorter
+      side at 256 px, from which all epochs are cut then; empty: none.
   """
 
   source: settings.Name
@@ -118,6 +122,7 @@ class Config(settings.Group):
   classes: _Classes = ()
   ignore: settings.From0 = mask_labels.IGNORE
   workers: settings.From0 | None = None
+  cache: _Path = ""
 
   @property
   def options(self) -> user_data.Options:
@@ -157,6 +162,16 @@ class Config(settings.Group):
       if rule:
         with errors.prefixed(f"config.data.{key}"):
           crops.shape(rule)
+          px = crops.resized_px(rule)
+        if self.cache and px > KEPT_PX:
+          raise errors.UserError(
+            f"config.data.cache: pictures are kept with the shorter side at"
+            f" {KEPT_PX} px, config.data.{key}={rule} resizes to {px}. Leave it out."
+          )
+    if not paths.is_local(self.cache):
+      raise errors.UserError(
+        f"config.data.cache: got {self.cache!r}, expected a folder on this machine."
+      )
 
 
 def check_folder(key: str, place: str) -> None:

@@ -57,6 +57,19 @@ def shape(rule: str) -> tuple[int | None, int | None, int]:
   return geometry.shape(f"squash{parts['side']}")
 
 
+def resized_px(rule: str) -> int:
+  """Return the shorter side that a rule resizes pictures to, px; 0 for none.
+
+  >>> resized_px("random_resized224"), resized_px("short256_crop224")
+  (224, 256)
+  """
+  if parts := _RULE.fullmatch(rule):
+    return int(parts["side"] or parts["short"])
+  large = 4096
+  size = min(geometry.fit(rule, large, large).size)
+  return size if size < large else 0
+
+
 def apply(
   pixels: np.ndarray, rule: str, key: np.ndarray, *, name: str = ""
 ) -> np.ndarray:

@@ -82,6 +82,11 @@ class ConfigTest(parameterized.TestCase):
       "what models are judged on",
     ),
     ({"canvas": (640,)}, "a height and a width"),
+    ({"cache": "gs://kept"}, "expected a folder on this machine"),
+    (
+      {"crop": "random_resized299", "cache": "c"},
+      "resizes to 299. Leave it out",
+    ),
     ({"canvases": (640, 640)}, "Did you mean 'canvas'"),
   )
   def test_refused(self, options, words):
