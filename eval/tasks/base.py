@@ -701,6 +701,7 @@ class Scorer:
     )
     whole = (h for h in listed if not h.missing(model.numbers, model.reference))
     every = {h.key: model.number(h) for h in whole}
+    every |= adapted.drawn(model) if self._task.adapts else {}
     return {key: number for key, number in every.items() if number.blocks}
 
 

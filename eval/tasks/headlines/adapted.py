@@ -15,6 +15,7 @@ import numpy as np
 
 from eval.cells import cell_facts, table
 from eval.cells.cell import Cell, Summary
+from eval.cells.number import Key
 from eval.metrics import definitions, intervals, replicates
 from eval.papers import adapted as papers
 from eval.pipeline import streams
@@ -89,6 +90,12 @@ def rows(cells: Sequence[Cell], models: Models) -> list[table.Row]:
       note = f"less {source}, the same pictures"
       out.append(_row(models[label], CHANGE, change, note))
   return [*out, *_over_seeds(facts, models, known)]
+
+
+def drawn(model: headlines.ModelCells) -> dict[Key, replicates.Replicates]:
+  """Return the error at severity 5 with its draws, if every corruption is there."""
+  number = _error(model) if is_whole(model.numbers) else None
+  return {} if number is None else {(ERROR, "", None): number}
 
 
 def _printed(model: headlines.ModelCells, facts: cell_facts.ModelFacts) -> str:

@@ -67,9 +67,12 @@ class BuildTest(in_folder.TestCase):
         of_models=of_models,
         chosen=lambda _, c, n=left_out: c.clean or c.level == 5 and c.name != n,
       )
-      ranks_of = {e.label: e.rank for b in self._boards(run) for e in b.entries}
+      entries = [e for b in self._boards(run) for e in b.entries]
+      ranks_of = {e.label: e.rank for e in entries}
       self.assertEqual([ranks_of[label] for label in adapts], places)
       self.assertIsNone(ranks_of["plain"])
+      ranges = [e.rank_range for e in entries if e.rank]
+      self.assertEqual(ranges, [] if left_out else [(1, 2), (1, 2), (1, 1)])
 
   @pytest.mark.slow
   def test_two_runs_of_other_seeds(self):
