@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import hashlib
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple, Protocol
 
@@ -275,7 +276,8 @@ class Source:
     row, count = self._examples.read(number), cores.usable()
     size = max(getattr(x, "nbytes", 0) for x in row.values())
     held = size * len(self._examples.ids) <= examples.HELD_BYTES
-    return 0 if held or count <= _THREADED else count
+    # Windows hands no open files to another program.
+    return 0 if held or count <= _THREADED or os.name == "nt" else count
 
   def _part(self, split: str) -> np.ndarray:
     if split not in self._parts:
