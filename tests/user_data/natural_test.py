@@ -340,7 +340,7 @@ class NaturalTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, "Did you mean 'topimages'"):
       self._run("imagenet_v2/topimage")
     prepare("imagenet_a", self.data)
-    with self.assertRaisesRegex(errors.UserError, "has a name"):
+    with self.assertRaisesRegex(errors.UserError, "has its name"):
       self._run("imagenet_a", name="mine")
     with self.assertRaisesRegex(errors.UserError, "answered .* 3 or 1000"):
       self._run("imagenet_a", lambda images: np.zeros((len(images), 10)))

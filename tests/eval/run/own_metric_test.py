@@ -384,7 +384,10 @@ _REFUSED = (
   ({"targets": "no.json"}, "no.json"),
   ({"targets": "folder:/no"}, "no such folder"),
   ({"targets": "labels.xml"}, "expected a mapping from ids"),
-  ({"targets": "tfds:x"}, "target='x': folder: has none"),
+  (
+    {"targets": "tfds:x"},
+    "target='x': only tfds: has this option, folder: has not",
+  ),
   ({"targets": [1]}, r"targets=\[1\]: expected a mapping"),
   ({"targets": {}.__getitem__}, "fails on the id '4.png': KeyE"),
   ({"target": "clean"}, "no targets= beside"),

@@ -167,7 +167,7 @@ class LabelIdsTest(parameterized.TestCase):
   @parameterized.parameters(
     (_TWO, None, "^mine got labels=None, expected .* 'coco91'"),
     (_TWO, "coco", "^mine got labels='coco', expected what its label ids"),
-    (_TWO, "coco91", "of 80 classes, and a spec with num_classes=2"),
+    (_TWO, "coco91", "which has 80 classes, and a spec with num_classes=2"),
     (_TWO, {1: 2}, r"^mine got labels \{1: 2\}, expected .* 0..1"),
     (_TWO, {}, r"^mine got labels \{\}, expected"),
   )
