@@ -284,9 +284,7 @@ class CommandTest(in_folder.TestCase):
   def test_models_over_other_examples_are_not_compared(self):
     one = self._file()
     two = self._file(_GOOD.replace(",x3,", ",y3,"), "two.csv")
-    self._refused(
-      "one.csv|mine.csv and .*two.csv are of different ex", one, two
-    )
+    self._refused("one.csv|mine.csv and .*two.csv have different ex", one, two)
     two = self._file(_GOOD.replace("x1,1,1", "x1,2,1"), "two.csv")
     self._refused(
       "'x1' has the label 1 in the first and 2 in the sec", one, two

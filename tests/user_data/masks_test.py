@@ -208,5 +208,7 @@ class MasksTest(in_folder.TestCase, parameterized.TestCase):
   def test_options_of_other_kinds(self):
     made.folder(self.root / "pets")
     options = user_data.Options(ignore=0)
-    with self.assertRaisesRegex(errors.UserError, "ignore=0: folder: has none"):
+    with self.assertRaisesRegex(
+      errors.UserError, "ignore=0: only masks: has this option"
+    ):
       user_data.builder_class(f"folder:{self.root / 'pets'}", options)

@@ -397,7 +397,9 @@ class VideosTest(parameterized.TestCase):
       self._own(groups=groups)
 
   def test_groups_are_of_videos_and_part_of_the_set(self):
-    with self.assertRaisesRegex(errors.UserError, "folder: has none"):
+    with self.assertRaisesRegex(
+      errors.UserError, "only videos: has this option"
+    ):
       datasets.builder_class(
         f"folder:{self.root}", user_data.Options(groups="(.)")
       )

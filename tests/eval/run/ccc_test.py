@@ -181,7 +181,7 @@ class DoorTest(parameterized.TestCase):
     ("signs_ccc", {"matrix": "", "difficulty": "mild"}, "difficulty 'mild'"),
     ("signs_ccc", {"matrix": "", "speed": 1000}, "expected 1 to 240"),
     ("signs_ccc", {"matrix": "/nowhere.npz"}, "nowhere.npz"),
-    ("digits_c", {"speed": 5}, "of the streams imagenet_ccc, signs_ccc"),
+    ("digits_c", {"speed": 5}, "only for the streams imagenet_ccc, signs_ccc"),
   )
   def test_refused(self, dataset, options, message):
     if options.get("matrix") == "":

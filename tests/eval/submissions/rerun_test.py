@@ -121,7 +121,7 @@ class RerunTest(in_folder.TestCase):
 
   def test_predictions_of_another_program(self):
     config = ml_collections.ConfigDict({"model": {"name": ""}})
-    with self.assertRaisesRegex(errors.UserError, "of another program"):
+    with self.assertRaisesRegex(errors.UserError, "from another program"):
       rerun._check_models(config)
 
   def test_a_count_that_is_none(self):

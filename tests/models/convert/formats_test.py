@@ -347,9 +347,7 @@ class DamageTest(checkpoints.Case):
     folder = epath.Path(self.create_tempdir().full_path)
     shutil.copy(self.npz(self.arrays), folder / "weights.npz")
     (folder / "disclosure.json").write_text('{"weights_ema": "0f"}')
-    with self.assertRaisesRegex(
-      errors.UserError, "weights_ema.npz is not there"
-    ):
+    with self.assertRaisesRegex(errors.UserError, "weights_ema.npz is missing"):
       models.convert.load("digits_cnn", folder)
 
   def test_paths(self):

@@ -29,7 +29,9 @@ def _prepared(source="digits", model="digits_cnn"):
   return types.SimpleNamespace(
     model=types.SimpleNamespace(name=model),
     source=tiny_trainings.Source(validation=8),
-    config=types.SimpleNamespace(data=types.SimpleNamespace(source=source)),
+    config=types.SimpleNamespace(
+      data=types.SimpleNamespace(source=source, classes=())
+    ),
   )
 
 
