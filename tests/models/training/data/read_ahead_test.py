@@ -53,12 +53,16 @@ class ReadAheadTest(parameterized.TestCase):
     }
     bright = tiny_files.encoded(np.full((12, 16, 3), 255, np.uint8))
     tiny_files.put(self.root, files | {_SLOW_FILE: bright})
+    self.before = set(psutil.Process().children())  # of other tests
 
   def _open(self, workers, additions=None, **options) -> data.Source:
     rules = {"crop": "random_resized8", "geometry": "short8_crop8"}
     named = f"folder:{self.root}"
     config = data.Config(source=named, workers=workers, **rules, **options)
     return data.open(config, additions=additions)
+
+  def _children(self) -> list[psutil.Process]:
+    return [*set(psutil.Process().children()) - self.before]
 
   def _batches(self, source, **options):
     return source.batches(**{"batch_size": 5, "seed": 0, "epoch": 0, **options})
@@ -77,7 +81,7 @@ class ReadAheadTest(parameterized.TestCase):
       )
       for turn, (one, other) in enumerate(zip(*passes, strict=True)):
         np.testing.assert_equal(other, one)
-        pids |= {each.pid for each in psutil.Process().children()}
+        pids |= {each.pid for each in self._children()}
         if turn == 1:
           held = (
             [*self._batches(source, split="validation", batch_size=3)]
@@ -102,7 +106,6 @@ class ReadAheadTest(parameterized.TestCase):
     ],
   )
   def test_faults(self, fault, workers, words):
-
     source = self._open(workers)
     if fault == "no memory":
       full = OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -116,9 +119,9 @@ class ReadAheadTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, words):
       for _ in range(4):
         for _ in self._batches(source):
-          for each in psutil.Process().children() * fault.endswith("killed"):
+          for each in self._children() * fault.endswith("killed"):
             each.kill()
-    self.assertEmpty(psutil.Process().children())
+    self.assertEmpty(self._children())
 
   @parameterized.parameters(
     (16, 0, None, 16), (16, 1 << 30, None, 0), (2, 0, None, 0), (2, 0, 3, 3)
