@@ -100,8 +100,7 @@ class Config(settings.Group):
     ignore: for `masks:`, the id of pixels that do not count.
     workers: number of processes that read; 0 for threads, one for each core
       that the process may use. None: processes, as many, where the decoded
-      examples are too many to be held in memory and there are more cores than
-      threads make use of.
+      examples are too many to be held in memory; else threads.
     cache: folder that keeps decoded pictures for later epochs, with the shorter
       side at 256 px, from which all epochs are cut then; empty: none.
   """

@@ -26,7 +26,6 @@ from robust_tfds.corruptions import canvas, seeding
 TRAIN, VALIDATION = "train", "validation"
 DROP, KEEP = "drop", "keep"
 _LEVEL = 1  # of the key: the example's own, whatever a recipe does
-_THREADED = 4  # cores that threads make use of: see `read_ahead`
 _WHOLE = 2**64
 _COPIES = 0x434F5059  # marks the keys of an example's second copy, third, ...
 
@@ -277,7 +276,7 @@ class Source:
     size = max(getattr(x, "nbytes", 0) for x in row.values())
     held = size * len(self._examples.ids) <= examples.HELD_BYTES
     # Windows hands no open files to another program.
-    return 0 if held or count <= _THREADED or os.name == "nt" else count
+    return 0 if held or count == 1 or os.name == "nt" else count
 
   def _part(self, split: str) -> np.ndarray:
     if split not in self._parts:

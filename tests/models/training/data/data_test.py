@@ -436,7 +436,8 @@ class SourceTest(parameterized.TestCase):
     batches = []
     for held in (examples.HELD_BYTES, 0):
       with mock.patch.object(examples, "HELD_BYTES", held):
-        batches.append(_epoch(_open(validation=0.1), start=7, remainder="keep"))
+        source = _open(validation=0.1, workers=0)
+        batches.append(_epoch(source, start=7, remainder="keep"))
     for of_memory, read in zip(*batches, strict=True):
       self.assertEqual(of_memory.keys(), read.keys())
       for name in read:

@@ -124,9 +124,9 @@ class ReadAheadTest(parameterized.TestCase):
     self.assertEmpty(self._children())
 
   @parameterized.parameters(
-    (16, 0, None, 16), (16, 1 << 30, None, 0), (2, 0, None, 0), (2, 0, 3, 3)
+    (2, 0, None, 2), (2, 1 << 30, None, 0), (1, 0, None, 0), (2, 0, 3, 3)
   )
-  def test_processes_are_for_many_cores_and_pictures(
+  def test_processes_are_for_several_cores_and_many_pictures(
     self, usable, held, said, count
   ):
     with (
