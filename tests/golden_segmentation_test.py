@@ -145,8 +145,31 @@ class RefusalsTest(absltest.TestCase):
       with self.assertRaisesRegex(errors.UserError, message):
         segmentation.confusion(truth, predicted, 2)
 
+  def test_ignore(self):
+    with self.assertRaisesRegex(
+      errors.UserError, "ignore=None, expected the id"
+    ):
+      segmentation.confusion([[0]], [[0]], 2, ignore=None)
+
+  def test_summarize(self):
+    for matrix, message in (
+      ([[0.25, 0.25], [0, 0.5]], "float64 .* Do not normalize"),
+      ([[-1, 0], [0, 1]], "whole numbers of 0 or more"),
+      (
+        [[1, 0, 1], [0, 1, 1]],
+        r"matrix is \[2, 3\], expected \[classes, classes",
+      ),
+      ([[[1, 0], [0, 1]]], r"matrix is \[1, 2, 2\], .* Sum the confusions"),
+    ):
+      with self.assertRaisesRegex(errors.UserError, message):
+        segmentation.summarize(matrix)
+
   def test_degradation(self):
-    with self.assertRaisesRegex(errors.UserError, "has 1 severities"):
-      segmentation.degradation({"fog": [0.1, 0.2]}, 0.5, {"fog": [0.1]}, 0.5)
-    with self.assertRaisesRegex(errors.UserError, "Divide percent by 100"):
-      segmentation.degradation({"fog": [50]}, 0.5, {"fog": [0.1]}, 0.5)
+    for ours, theirs, message in (
+      ([0.1, 0.2], [0.1], "has 1 severities"),
+      ([50], [0.1], "Divide percent by 100"),
+      (0.5, [0.1], "a list of one mIoU by severity, .* got 0.5 and"),
+      ([], [], "a list of one mIoU by severity"),
+    ):
+      with self.assertRaisesRegex(errors.UserError, message):
+        segmentation.degradation({"fog": ours}, 0.5, {"fog": theirs}, 0.5)

@@ -6,6 +6,7 @@ pictures. docs/evidence/specs/segmentation.md; the degradations are those of
 Kamann & Rother 2020 (arXiv:1908.05005), section 4.
 """
 
+import numbers
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -94,6 +95,11 @@ def confusion(
       raise errors.UserError(
         f"{what} must be class ids, integers; got {ids.dtype}."
       )
+  if not isinstance(ignore, numbers.Integral):
+    raise errors.UserError(
+      f"ignore={ignore!r}, expected the id of pixels that do not count. If all"
+      " count, give one that is in no mask, such as -1."
+    )
   if truth.shape != predicted.shape:
     raise errors.UserError(
       f"truth {list(truth.shape)} and predicted {list(predicted.shape)} have"
@@ -170,11 +176,26 @@ def summarize(matrix: np.typing.ArrayLike) -> Summary:
   Args:
     matrix: as from `confusion`, summed over the pictures.
 
+  Raises:
+    UserError: it has another shape, or no counts of pixels.
+
   >>> summary = summarize([[1, 0], [1, 1]])
   >>> summary.iou.tolist(), float(summary.miou)
   ([0.5, 0.5], 0.5)
   """
-  return from_areas(areas(np.asarray(matrix, np.int64)))
+  matrix = np.asarray(matrix)
+  if matrix.ndim != 2 or len(set(matrix.shape)) != 1:
+    raise errors.UserError(
+      f"matrix is {list(matrix.shape)}, expected [classes, classes]. Sum the"
+      " confusions of several pictures first."
+    )
+  counts = matrix.astype(np.int64) if matrix.dtype.kind in "iuf" else None
+  if counts is None or (counts != matrix).any() or (counts < 0).any():
+    raise errors.UserError(
+      f"matrix holds {matrix.dtype} that are no counts of pixels, expected whole"
+      " numbers of 0 or more. Do not normalize the confusion."
+    )
+  return from_areas(areas(counts))
 
 
 def from_areas(total: np.ndarray) -> Summary:
@@ -273,6 +294,13 @@ def _check(
       "cells: got no corruptions, expected mIoU by corruption and severity."
     )
   for name, of_name in cells.items():
+    shapes = {np.shape(of_name), np.shape(reference.get(name, [0.0]))}
+    if any(len(shape) != 1 or not shape[0] for shape in shapes):
+      raise errors.UserError(
+        f"{name}: expected a list of one mIoU by severity, such as [0.7, 0.6], of"
+        f" the model and the reference; got {of_name!r} and"
+        f" {reference.get(name)!r}."
+      )
     severities = len(reference.get(name, ()))
     if severities != len(of_name):
       raise errors.UserError(

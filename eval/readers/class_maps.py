@@ -53,9 +53,14 @@ class ClassMapReader(base.Reader):
   )
 
   def fits(self, path: epath.Path, options: base.Options) -> bool:
-    """Return whether it is a folder of folders of class maps."""
-    clean = path / _CLEAN
-    return clean.is_dir() and bool(_maps(clean))
+    """Return whether it is a folder of folders of class maps.
+
+    One without `clean` is too: `read` says what it lacks.
+    """
+    known = {c.config for c in conditions.PICTURES.known_conditions}
+    return path.is_dir() and any(
+      name in known and _maps(path / name) for name in paths_lib.names(path)
+    )
 
   def read(
     self, paths: Sequence[epath.Path], options: base.Options
@@ -201,9 +206,8 @@ def _columns(
   """
   areas = []
   for example_id, file in files.items():
+    ids, mask = mask_files.ids(file), truth[example_id].labels()
     with errors.prefixed(file):
-      ids = mask_files.ids(file)
-      mask = truth[example_id].labels()
       matrix = segmentation.confusion(mask, ids, classes)
       areas.append(segmentation.areas(matrix))
   names = np.array(list(files), np.str_)

@@ -92,13 +92,23 @@ def builder_class(
 
 
 def class_names(classes: Any) -> tuple[str, ...]:
-  """Return the class names: from a file, a comma-separated text, or a list."""
+  """Return the class names: from a file, a comma-separated text, or a list.
+
+  Raises:
+    UserError: something in the list is no name.
+  """
   if not classes:
     return ()
   if isinstance(classes, str) and paths.is_file(paths.parse(classes)):
     classes = reading.line_list(paths.parse(classes))
   elif isinstance(classes, str):
     classes = classes.split(",")
+  pairs = [each for each in classes if isinstance(each, (list, tuple))]
+  if pairs:
+    raise errors.UserError(
+      f"classes= gives {pairs[0][0]!r} the ids {pairs[0][1]}, expected names alone:"
+      " a list in the order of the ids 0, 1, ..."
+    )
   return tuple(str(name).strip() for name in classes)
 
 

@@ -121,9 +121,12 @@ def checked_classes(classes: Sequence[str], where: str) -> Sequence[str]:
       f" {mask_labels.MOST}, those of the ids 0, 1, ... of the masks: classes= of"
       " evaluate, --config.data.classes=road,car,sky."
     )
-  own_set.check_distinct(classes, f"{where}: the classes")
   if len(set(classes)) < len(classes):
-    raise errors.UserError(f"{where}: classes= names one class twice.")
+    twice = next(c for c in classes if list(classes).count(c) > 1)
+    raise errors.UserError(
+      f"{where}: classes= names one class twice: {twice!r}. Rename one."
+    )
+  own_set.check_distinct(classes, f"{where}: the classes")
   return classes
 
 
@@ -139,12 +142,12 @@ def _check_pairs(where: str, pictures: Any, mask_of: Any) -> None:
       f" {_IMAGES}/NAME.jpg and {_MASKS}/NAME.png of each picture."
     )
   stems = [os.path.splitext(i)[0] for i in pictures]
-  own_set.check_distinct(stems, f"{where}: the pictures")
   if len(set(stems)) < len(stems):
     twice = next(s for s in stems if stems.count(s) > 1)
     raise errors.UserError(
       f"{where}: two pictures are called {twice!r}, and one mask. Rename one."
     )
+  own_set.check_distinct(stems, f"{where}: the pictures")
 
 
 class _Masks(

@@ -161,6 +161,7 @@ class MasksTest(in_folder.TestCase, parameterized.TestCase):
     ("deep", "a.png: holds the id 300, expected 0 to 2"),
     ("jpeg", "a.jpg: a mask as JPEG, which changes ids"),
     ("missing", r"1 of 3 pictures have no mask \(a.png\)"),
+    ("twice", "two pictures are called 'a', and one mask"),
   )
   def test_bad_masks_by_file(self, fault, message):
     root = made.masks(self.root / "mine") / "masks"
@@ -177,6 +178,8 @@ class MasksTest(in_folder.TestCase, parameterized.TestCase):
       ids[5, 5] = 300
     elif fault in ("jpeg", "renamed"):
       form, name = "JPEG", "a.jpg" if fault == "jpeg" else name
+    elif fault == "twice":
+      shutil.copy(root.parent / "images/a.png", root.parent / "images/a.bmp")
     (root / "a.png").unlink()
     if fault != "missing":
       tiny_files.put(root, {name: tiny_files.encoded(ids, form)})
@@ -185,7 +188,11 @@ class MasksTest(in_folder.TestCase, parameterized.TestCase):
 
   @parameterized.parameters(
     ({"classes": None}, "0 names of classes, expected 2 to 255"),
-    ({"classes": ["a", "a"]}, "classes= names one class twice"),
+    ({"classes": ["a", "a"]}, "classes= names one class twice: 'a'"),
+    (
+      {"classes": {"a": 2, "b": 0}},
+      r"gives 'a' the ids \[2\], expected names",
+    ),
     ({"size": 64}, "size=64: a segmenter is shown pictures of their own sizes"),
     ({"protocol": "fan_91"}, "Unknown protocol 'fan_91'.*fan_19"),
     ({"baseline": "model:other"}, "baseline model 'other'"),
