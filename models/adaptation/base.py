@@ -118,7 +118,7 @@ def _check(owner: Any) -> None:
     name, value = field.name, getattr(owner, field.name)
     number = isinstance(value, numbers.Real) and not isinstance(value, bool)
     if name in _COUNTS:
-      right = isinstance(value, numbers.Integral) and number and value >= 1
+      right = number and isinstance(value, (int, np.integer)) and value >= 1
       expected = "a whole number from 1"
     elif name in _RANGES:
       least, most = _RANGES[name]
