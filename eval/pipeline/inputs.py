@@ -169,6 +169,11 @@ class Source:
     last ones of the order of `seed`.
     """
     out, rest = copy.copy(self), self.total % batch_size
+    if rest == self.total:
+      raise errors.UserError(
+        f"adapt.last_batch: got 'drop' and batches of {batch_size}, which leaves none"
+        f" of {self.total:,} pictures. Use 'keep', or a smaller adapt.batch_size."
+      )
     ids = [strings.text(e["example_id"]) for e in self.metadata(self.pictures)]
     dropped = streams.shuffled(ids, seed)[self.total - rest :]
     places = np.arange(self.total) if self._places is None else self._places

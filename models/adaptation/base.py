@@ -5,6 +5,7 @@ from __future__ import annotations
 import abc
 import dataclasses
 import math
+import numbers
 from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar
 
@@ -20,6 +21,25 @@ from robust_tfds import errors
 State = dict[str, Any]
 Draws = Mapping[str, Any]
 _BETAS, _EPSILON = (0.9, 0.999), 1e-8  # of Adam
+_SHARE, _FROM0 = (0, 1), (0, math.inf)
+# The least and the most of hyperparameters that are numbers.
+_RANGES: dict[str, tuple[float, float]] = {
+  "alpha": _SHARE,
+  "confidence": _SHARE,
+  "d_margin": _FROM0,
+  "e_margin": _FROM0,
+  "fisher_alpha": _FROM0,
+  "learning_rate": (0, 1e38),
+  "momentum": _SHARE,
+  "prior": _FROM0,
+  "q": (1e-6, 1),
+  "recovery": _FROM0,
+  "restored": _SHARE,
+  "rho": _FROM0,
+  "teacher_momentum": _SHARE,
+}
+_SWITCHES = ("dropout", "full_recovery", "nesterov", "unbiased")
+_COUNTS = ("batch_size", "clean_batch", "every", "num_views", "steps")  # from 1
 
 
 @dataclasses.dataclass(frozen=True)
@@ -37,6 +57,10 @@ class Optimizer:
   learning_rate: float
   momentum: float = 0.9
   nesterov: bool = False
+
+  def __post_init__(self) -> None:
+    """Refuse values of another kind or out of range."""
+    _check(self)
 
   def build(self) -> Any:
     """Return it as optax has it; UserError for an unknown kind."""
@@ -84,6 +108,30 @@ def _bias(beta: float, count: jax.Array) -> jax.Array:
   return -jnp.expm1(count * math.log(beta))
 
 
+def _check(owner: Any) -> None:
+  """Refuse hyperparameters of another kind or out of range.
+
+  Raises:
+    UserError: names the first.
+  """
+  for field in dataclasses.fields(owner):
+    name, value = field.name, getattr(owner, field.name)
+    number = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    if name in _COUNTS:
+      right = number and isinstance(value, (int, np.integer)) and value >= 1
+      expected = "a whole number from 1"
+    elif name in _RANGES:
+      least, most = _RANGES[name]
+      right = number and least <= value <= most
+      expected = f"a number from {least:g} to {most:g}"
+    elif name in _SWITCHES:
+      right, expected = isinstance(value, (bool, np.bool_)), "True or False"
+    else:
+      continue
+    if not right and not (value is None and field.default is None):
+      raise errors.UserError(f"{name} is {value!r}, expected {expected}.")
+
+
 SGD = Optimizer("sgd", 2.5e-4)
 ADAM = Optimizer("adam", 1e-3)
 
@@ -120,6 +168,15 @@ class Method(abc.ABC):
   renewed: ClassVar[bool] = False
   by_batch: ClassVar[bool] = True
 
+  def __post_init__(self) -> None:
+    """Refuse hyperparameters of another kind or out of range."""
+    if not isinstance(self.model, Model):
+      raise errors.UserError(
+        f"got a {type(self.model).__name__}, expected a model: of models.get, or"
+        " made from your module by models.adapters.get('flax_module')."
+      )
+    _check(self)
+
   def init(self, variables: Any, clean: Any = None) -> State:
     """Return the state before the first batch.
 
@@ -132,7 +189,7 @@ class Method(abc.ABC):
       UserError: the model has nothing that this method adapts, a hyperparameter
         is out of range, or clean pictures are missing.
     """
-    if self.needs_clean and clean is None:
+    if self.needs_clean and (clean is None or len(clean) == 0):
       raise errors.UserError(
         f"{type(self).__name__} needs clean pictures: init(variables, clean=...)."
       )
@@ -198,6 +255,21 @@ class Learner(Method):
   dropout: bool = True
   IMAGENET: ClassVar[Optimizer] = SGD
   CIFAR: ClassVar[Optimizer] = ADAM
+
+  def __post_init__(self) -> None:
+    """Refuse hyperparameters of another kind or out of range."""
+    super().__post_init__()
+    given = self.optimizer or {}
+    if not isinstance(given, (Optimizer, Mapping)):
+      raise errors.UserError(
+        f"optimizer is {given!r}, expected a dict such as {{'kind': 'adam',"
+        " 'learning_rate': 1e-3}."
+      )
+    known = [f.name for f in dataclasses.fields(Optimizer)]
+    for name in () if isinstance(given, Optimizer) else given:
+      if name not in known:
+        raise errors.unknown_error("key of the optimizer", name, known)
+    self.chosen.build()
 
   @property
   def chosen(self) -> Optimizer:

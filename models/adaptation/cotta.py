@@ -46,7 +46,8 @@ class Cotta(base.Learner):
   IMAGENET: ClassVar[base.Optimizer] = base.Optimizer("sgd", 0.01)
 
   def __post_init__(self) -> None:
-    """Refuse an unknown loss."""
+    """Refuse an unknown loss too."""
+    super().__post_init__()
     if self.loss not in (None, *_LOSSES):
       raise errors.unknown_error("loss of CoTTA", self.loss, _LOSSES)
 

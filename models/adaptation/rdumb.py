@@ -11,7 +11,6 @@ import jax
 import jax.numpy as jnp
 
 from models.adaptation import base, eta, network
-from robust_tfds import errors
 
 
 @dataclasses.dataclass(frozen=True)
@@ -24,11 +23,6 @@ class RDumb(eta.Eta):
 
   every: int = 1000
   side_by_side: ClassVar[bool] = True
-
-  def __post_init__(self) -> None:
-    """Refuse a period below one batch."""
-    if self.every < 1:
-      raise errors.UserError(f"every must be at least 1, got {self.every}.")
 
   def fresh(self, weights: network.Weights) -> base.State:
     """Return the state of a new object."""

@@ -9,7 +9,6 @@ from typing import ClassVar
 import jax
 
 from models.adaptation import base, tent
-from robust_tfds import errors
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,12 +21,6 @@ class RobustPseudoLabels(tent.Tent):
 
   q: float = 0.8
   IMAGENET: ClassVar[base.Optimizer] = base.Optimizer("sgd", 5e-4)
-
-  def __post_init__(self) -> None:
-    """Refuse a q outside its range."""
-    super().__post_init__()
-    if not 0 < self.q <= 1:
-      raise errors.UserError(f"q must be above 0 and at most 1, got {self.q}.")
 
   def loss(self, logits: jax.Array) -> jax.Array:
     """Return the generalised cross-entropy of a batch's logits."""

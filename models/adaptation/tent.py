@@ -10,7 +10,6 @@ import jax
 import jax.numpy as jnp
 
 from models.adaptation import base, network
-from robust_tfds import errors
 
 
 @dataclasses.dataclass(frozen=True)
@@ -22,11 +21,6 @@ class Tent(base.Learner):
   """
 
   steps: int = 1
-
-  def __post_init__(self) -> None:
-    """Refuse less than one step."""
-    if self.steps < 1:
-      raise errors.UserError(f"steps must be at least 1, got {self.steps}.")
 
   def loss(self, logits: jax.Array) -> jax.Array:
     """Return the loss of a batch's logits."""

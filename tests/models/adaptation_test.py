@@ -60,6 +60,36 @@ class SwitchesTest(parameterized.TestCase):
     self.assertGreater(np.abs(unbiased - biased).max(), 1e-4)
 
   @parameterized.parameters(
+    ("tent", {"dropout": "no"}, "dropout is 'no', expected True or False"),
+    (
+      "tent",
+      {"optimizer": {"learning_rate": "1e-3"}},
+      "learning_rate is '1e-3'",
+    ),
+    (
+      "tent",
+      {"optimizer": {"learning_rate": -1}},
+      "learning_rate is -1, expected",
+    ),
+    ("tent", {"steps": 1.5}, "steps is 1.5, expected a whole number from 1"),
+    ("bn_alpha", {"batch_size": -5}, "batch_size is -5, expected a whole"),
+    (
+      "bn_alpha",
+      {"prior": float("nan")},
+      "prior is nan, expected a number from 0",
+    ),
+    ("bn_ema", {"momentum": 2}, "momentum is 2, expected a number from 0 to 1"),
+  )
+  def test_hyperparameters_out_of_range(self, method, given, expected):
+    with self.assertRaisesRegex(errors.UserError, expected):
+      _step(_model(), method, **given)
+
+  def test_eata_without_clean_pictures(self):
+    model = _model()
+    with self.assertRaisesRegex(errors.UserError, "needs clean pictures"):
+      adaptation.get("eata")(model).init(model.variables, clean=_IMAGES[:0])
+
+  @parameterized.parameters(
     (lambda: layers.Dropout(0.5),), (lambda: nnx.Dropout(0.5),)
   )
   def test_dropout(self, dropped):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import math
 from typing import Any
 
 import jax
@@ -20,23 +19,6 @@ from models import adaptation
 from models.adaptation import network
 from models.model import Model, NetworkModel
 from robust_tfds import datasets, errors, strings
-
-_SHARE, _FROM0 = (0, 1), (0, math.inf)
-_RANGES = {
-  "alpha": _SHARE,
-  "confidence": _SHARE,
-  "d_margin": _FROM0,
-  "e_margin": _FROM0,
-  "fisher_alpha": _FROM0,
-  "learning_rate": (1e-12, 1e38),
-  "momentum": _SHARE,
-  "num_views": (1, 1024),
-  "q": (1e-6, 1),
-  "recovery": _FROM0,
-  "restored": _SHARE,
-  "rho": _FROM0,
-  "teacher_momentum": _SHARE,
-}
 
 
 def predictor(
@@ -108,19 +90,8 @@ def method_of(adapt: adapt_lib.Adapt, model: Model) -> Any:
     if name not in known:
       unknown = errors.unknown_error("hyperparameter", name, known)
       raise errors.UserError(f"config.adapt.hyperparameters: {unknown}")
-  for name, value in {**adapt.hyperparameters, **_optimizer(adapt)}.items():
-    least, most = _RANGES.get(name, (-math.inf, math.inf))
-    if isinstance(value, (int, float)) and not least <= value <= most:
-      raise errors.UserError(
-        f"config.adapt.hyperparameters: {name} is {value}, expected a number from"
-        f" {least:g} to {most:g}."
-      )
-  try:
+  with errors.prefixed("config.adapt.hyperparameters"):
     return kind(model, **adapt.hyperparameters)
-  except TypeError as e:
-    raise errors.UserError(
-      f"config.adapt.hyperparameters: got {adapt.hyperparameters!r}: {e}"
-    ) from e
 
 
 def facts(adapt: adapt_lib.Adapt, adapter: Any) -> dict[str, Any]:
@@ -141,11 +112,6 @@ def facts(adapt: adapt_lib.Adapt, adapter: Any) -> dict[str, Any]:
     out["further_pictures"] = f"{adapter.clean:,} of {adapt.clean}"
     out |= {"test_twins": True} if adapt.clean == adapt_lib.TEST else {}
   return out
-
-
-def _optimizer(adapt: adapt_lib.Adapt) -> dict[str, Any]:
-  given = adapt.hyperparameters.get("optimizer") or {}
-  return dict(given)
 
 
 def _check(

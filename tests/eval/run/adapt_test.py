@@ -330,11 +330,26 @@ class AdaptTest(parameterized.TestCase):
     ({"method": "tent", "setting": "reste"}, None, "adapt.setting"),
     ({"method": "tent", "order": 10}, None, "adapt.order: got 10"),
     ({"method": "tent", "hyperparameters": {"step": 2}}, None, "'step'.*steps"),
-    ({"method": "tent", "hyperparameters": {"steps": 0}}, None, "at least 1"),
+    ({"method": "tent", "hyperparameters": {"steps": 0}}, None, "steps is 0"),
     (
       {"method": "sar", "hyperparameters": {"rho": -0.1}},
       None,
       "rho is -0.1, expected a number from 0",
+    ),
+    (
+      {"method": "tent", "hyperparameters": {"optimizer": "adam"}},
+      None,
+      "optimizer is 'adam', expected a dict",
+    ),
+    (
+      {"method": "tent", "hyperparameters": {"optimizer": {"lr": 1}}},
+      None,
+      "key of the optimizer 'lr'.*learning_rate",
+    ),
+    (
+      {"method": "tent", "batch_size": 64, "last_batch": "drop"},
+      None,
+      "leaves none of 40 pictures.*smaller adapt.batch_size",
     ),
     ({"method": "eata"}, None, "adapt.clean to DATASET:SPLIT"),
     (
