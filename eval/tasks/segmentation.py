@@ -33,6 +33,7 @@ from eval.tasks import base
 from eval.tasks.headlines import headlines as headlines_lib
 from eval.tasks.headlines import miou_headlines, normalised_task, spread
 from eval.tasks.parts import class_maps, protocols
+from robust_tfds import errors
 from robust_tfds.conditions import Condition
 
 Replicates = resampling.Replicates
@@ -77,7 +78,11 @@ class Segmentation(normalised_task.NormalisedTask):
     return "; ".join(filter(None, (departs, super().note)))
 
   def conditions(self) -> list[Condition]:
-    """Return the conditions of the config; with a protocol, only the protocol's."""
+    """Return the conditions of the config; with a protocol, only the protocol's.
+
+    Raises:
+      UserError: corrupted cells were asked for, and the protocol has none of them.
+    """
     data = self.setting.data
     if not self._protocol.name or "corruptions" not in data:
       return super().conditions()
@@ -85,7 +90,14 @@ class Segmentation(normalised_task.NormalisedTask):
     names = "all" if names == "common" else names  # the whole protocol
     chosen = self.family.select(names, data.severities)
     cells = [_CLEAN, *self._protocol.cells]
-    return [c for c in cells if c in chosen and c.name not in self.left_out]
+    known = [c for c in cells if c in chosen]
+    if known == [_CLEAN] and len(chosen) > 1:
+      raise errors.UserError(
+        f"protocol={self._protocol.name}: has none of the cells that were asked for,"
+        f" such as {chosen[-1].config}. Its cells:"
+        f" {', '.join(c.config for c in cells[1:])}."
+      )
+    return [c for c in known if c.name not in self.left_out]
 
   def data_facts(self) -> dict[str, Scalar]:
     """Return a text about the protocol and its treatment of pixels."""

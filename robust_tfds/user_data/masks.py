@@ -48,7 +48,14 @@ class Masks(own_set.OwnSet):
     super().__init__(name, where, checked_classes(classes, where))
     pictures, _ = folder.files(root / _IMAGES, f"{where}: the pictures")
     labels, _ = folder.files(root / _MASKS, f"{where}: the masks")
-    mask_of = {os.path.splitext(i)[0]: i for i in labels}
+    mask_of: dict[str, str] = {}
+    for i in labels:
+      first = mask_of.setdefault(os.path.splitext(i)[0], i)
+      if first != i:
+        raise errors.UserError(
+          f"{where}: two masks of one picture, {_MASKS}/{first} and {_MASKS}/{i}."
+          " Keep one."
+        )
     stems = {os.path.splitext(i)[0] for i in pictures}
     _check_pairs(where, pictures, mask_of)
     notes = {"masks without a picture left out": len({*mask_of} - stems)}

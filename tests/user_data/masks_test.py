@@ -162,6 +162,7 @@ class MasksTest(in_folder.TestCase, parameterized.TestCase):
     ("jpeg", "a.jpg: a mask as JPEG, which changes ids"),
     ("missing", r"1 of 3 pictures have no mask \(a.png\)"),
     ("twice", "two pictures are called 'a', and one mask"),
+    ("two", "two masks of one picture, masks/a.bmp and masks/a.png"),
   )
   def test_bad_masks_by_file(self, fault, message):
     root = made.masks(self.root / "mine") / "masks"
@@ -178,6 +179,8 @@ class MasksTest(in_folder.TestCase, parameterized.TestCase):
       ids[5, 5] = 300
     elif fault in ("jpeg", "renamed"):
       form, name = "JPEG", "a.jpg" if fault == "jpeg" else name
+    elif fault == "two":
+      shutil.copy(root / "a.png", root / "a.bmp")
     elif fault == "twice":
       shutil.copy(root.parent / "images/a.png", root.parent / "images/a.bmp")
     (root / "a.png").unlink()
@@ -195,6 +198,10 @@ class MasksTest(in_folder.TestCase, parameterized.TestCase):
     ),
     ({"size": 64}, "size=64: a segmenter is shown pictures of their own sizes"),
     ({"protocol": "fan_91"}, "Unknown protocol 'fan_91'.*fan_19"),
+    (
+      {"protocol": "fan_19", "conditions": "fog", "severities": (5,)},
+      "protocol=fan_19: has none of the cells .* fog_5. Its cells: .*fog_3",
+    ),
     ({"baseline": "model:other"}, "baseline model 'other'"),
   )
   def test_refusals_of_keywords(self, options, message):
