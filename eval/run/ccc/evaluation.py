@@ -16,13 +16,15 @@ from typing import Any
 import numpy as np
 
 from eval.cells.files import lock
+from eval.metrics import arguments
 from eval.run import adapt as adapt_lib
 from eval.run.ccc import kept, stream
 from eval.run.ccc import matrix as matrix_lib
 from eval.run.ccc import models as models_lib
 from eval.run.execution import progress
+from eval.run.keywords import DEFAULTS
 from eval.run.model import adapted
-from robust_tfds import errors
+from robust_tfds import conditions, errors
 from robust_tfds.charts import frame, lines, style
 from robust_tfds.storage import disk, paths
 
@@ -30,6 +32,13 @@ WHOLE = 7_500_000  # pictures of a stream (generate.py of oripress/CCC)
 _BATCH = 64
 _WINDOWS = 60  # points of the figure
 _FEWEST = 2  # windows that a collapse lasts at least
+# The keywords of `evaluate`, and keys of `adapt`, that a stream has a use for.
+_KEYWORDS = frozenset(
+  "adapt allow_random checkpoint class_names classes data_dir difficulty frost_dir"
+  " limit manual_dir matrix outputs prompts speed stream_seed variables"
+  " workdir".split()
+)
+_ADAPT = frozenset({"beside", "hyperparameters", "method"})
 
 
 @dataclasses.dataclass(frozen=True)
@@ -70,8 +79,8 @@ class Result:
     """Adapting model -> from where on it stays below its source, in words."""
     out = {}
     for label in self.accuracy:
-      source = label.partition(" ")[0]
-      if source != label and source in self.accuracy:
+      source = label.rpartition(" ")[0]
+      if source in self.accuracy:
         out[label] = self._collapse(label, source)
     return out
 
@@ -153,17 +162,19 @@ class Result:
 def evaluate(predict: Any, dataset: str, keywords: Mapping[str, Any]) -> Result:
   """Run `eval.evaluate` on a stream, whose docstring has the arguments."""
   of = models_lib.SETS[dataset]
-  difficulty, speed = keywords["difficulty"], keywords["speed"]
+  _check_used(keywords)
+  seed = conditions.check_seed(keywords["stream_seed"])
+  limit = arguments.whole_number("limit", keywords["limit"]) or WHOLE
+  difficulty = keywords["difficulty"]
   matrix = matrix_lib.read(_matrix_file(keywords["matrix"]), difficulty)
   names = matrix_lib.DIFFICULTIES[difficulty][1]
   models_lib.check_frost(names, keywords)
   sources = of.sources(os.fspath(keywords["manual_dir"] or ""))
-  _check_speed(speed, len(sources))
+  speed = arguments.whole_number("speed", keywords["speed"], 1, len(sources))
   workdir = keywords["workdir"]
   place = paths.parse(workdir, "workdir") if workdir else None
   with tempfile.TemporaryDirectory(prefix="robust_tfds_") as folder:
     networks = _networks(predict, of, keywords, workdir or folder)
-  seed, limit = keywords["stream_seed"], keywords["limit"] or WHOLE
   title = f"{dataset} {difficulty}, speed {speed}, seed {seed}"
   facts = f"{title}, {limit:,} pictures, {_facts(matrix, networks)}"
   with lock.held(place) if place else contextlib.nullcontext():
@@ -194,14 +205,27 @@ def _matrix_file(file: Any) -> Any:
       " robust-tfds ccc-matrix measures those of a network of yours; docs/"
       "BENCHMARKS.md says how to convert the authors'."
     )
+  if not isinstance(file, str | os.PathLike):
+    raise errors.UserError(
+      f"matrix: got {type(file).__name__}, expected the path of an .npz file."
+    )
   return file
 
 
-def _check_speed(speed: int, count: int) -> None:
-  if not isinstance(speed, int) or not 1 <= speed <= count:
+def _check_used(keywords: Mapping[str, Any]) -> None:
+  """Refuse settings that a stream has no use for."""
+  unused = []
+  for name in keywords.keys() - _KEYWORDS:
+    value, default = keywords[name], DEFAULTS[name]
+    if not (isinstance(value, type(default)) and value == default):
+      unused.append(name)
+  if isinstance(keywords["adapt"], Mapping):
+    unused += [f"adapt's {name}" for name in keywords["adapt"].keys() - _ADAPT]
+  if unused:
     raise errors.UserError(
-      f"speed={speed!r}: expected 1 to {count}, the pictures of the set that one"
-      " pair of severities is shown of."
+      f"Got {', '.join(sorted(unused))}: no settings of a stream, which shows batches"
+      f" of {_BATCH} in an order of its own and adapts through all of them. Leave"
+      f" them out; adapt takes {', '.join(sorted(_ADAPT))}."
     )
 
 

@@ -62,7 +62,7 @@ def read(file: str | os.PathLike, difficulty: str) -> Matrix:
       are no fractions, corruptions that lack or are unknown, or accuracies that
       rise with the severity.
   """
-  if difficulty not in DIFFICULTIES:
+  if not isinstance(difficulty, str) or difficulty not in DIFFICULTIES:
     raise errors.unknown_error("difficulty", difficulty, DIFFICULTIES)
   place = paths.parse(file, "matrix")
   arrays = reading.npz_file(place)
@@ -71,15 +71,16 @@ def read(file: str | os.PathLike, difficulty: str) -> Matrix:
       raise errors.UserError(
         f"{place}: no array {name!r}, got {', '.join(arrays) or 'none'}."
       )
-  names = tuple(map(str, np.asarray(arrays["names"]).tolist()))
+  names = tuple(map(str, np.ravel(arrays["names"]).tolist()))
   _check_names(place, names, DIFFICULTIES[difficulty][1])
-  accuracy = np.asarray(arrays["accuracy"], np.float64)
+  accuracy = np.asarray(arrays["accuracy"])
   shape = (len(names), len(names), STEPS, STEPS)
-  if accuracy.shape != shape:
+  if accuracy.shape != shape or accuracy.dtype.kind not in "fiu":
     raise errors.UserError(
-      f"{place}: accuracy must be {list(shape)}, got {list(accuracy.shape)}."
+      f"{place}: accuracy must be {list(shape)}, real numbers, got"
+      f" {list(accuracy.shape)}, {accuracy.dtype}."
     )
-  matrix = Matrix(names, accuracy)
+  matrix = Matrix(names, accuracy.astype(np.float64))
   for first, second in pairs(DIFFICULTIES[difficulty][1]):
     _check_pair(place, first, second, matrix.of_pair(first, second))
   return matrix
@@ -143,8 +144,15 @@ def _check_pair(
 ) -> None:
   """Refuse numbers that are no accuracies under more and more severe corruptions."""
   where = f"{place}: {first}, then {second}"
+  if np.isnan(accuracy).any():
+    raise errors.UserError(
+      f"{where}: not measured, got nan. Run ccc-matrix again: it goes on."
+    )
   if not ((accuracy >= 0) & (accuracy <= 1)).all():
-    raise errors.UserError(f"{where}: accuracies are fractions from 0 to 1.")
+    raise errors.UserError(
+      f"{where}: accuracies are fractions from 0 to 1, got {accuracy.min():g} to"
+      f" {accuracy.max():g}. Divide percentages by 100."
+    )
   for axis, name in ((1, first), (0, second)):
     mean = accuracy.mean(axis)
     ends = 0, STEPS - 1

@@ -102,9 +102,11 @@ class MatrixTest(parameterized.TestCase):
     ({"names": _HARD[:3], "accuracy": _falling()[:3, :3]}, "once, got"),
     ({"difficulty": "medium"}, "defocus_blur.*once, got gaussian_noise"),
     ({"difficulty": "mild"}, "Unknown difficulty 'mild'"),
-    ({"accuracy": _falling()[..., :5]}, r"must be \[4, 4, 21, 21\], got"),
+    ({"accuracy": _falling()[..., :5]}, r"must be \[4, 4, 21, 21\], real"),
     ({"accuracy": _falling()[..., ::-1]}, "the accuracy rises from"),
-    ({"accuracy": 100 * _falling()}, "fractions from 0 to 1"),
+    ({"accuracy": 100 * _falling()}, "fractions from 0 to 1, got"),
+    ({"accuracy": np.nan * _falling()}, "not measured, got nan"),
+    ({"accuracy": _falling().astype(str)}, "real numbers, got .* <U32"),
     ({"names": (*_HARD[:3], "fogg")}, "Unknown corruption 'fogg'"),
   )
   def test_refused(self, arrays, message):
@@ -153,17 +155,17 @@ class ResultTest(absltest.TestCase):
     source = np.full(20, 0.5)
     tent = np.array([0.6] * 8 + [0.1] * 12)
     result = evaluation.Result(
-      {"net": source, "net tent": tent, "net bn": source + 0.1},
+      {"my net": source, "my net tent": tent, "my net bn": source + 0.1},
       np.full(20, 64),
       ["clean"] * 20,
       "a stream",
     )
-    self.assertAlmostEqual(result.summary["net tent/accuracy"], 0.3)
+    self.assertAlmostEqual(result.summary["my net tent/accuracy"], 0.3)
     self.assertEqual(
       result.collapses,
       {
-        "net tent": "below source from picture 512 on",
-        "net bn": "not below source at the end",
+        "my net tent": "below source from picture 512 on",
+        "my net bn": "not below source at the end",
       },
     )
     folder = pathlib.Path(self.create_tempdir().full_path)
@@ -179,7 +181,13 @@ class DoorTest(parameterized.TestCase):
   @parameterized.parameters(
     ("signs_ccc", {}, "needs matrix=FILE.npz"),
     ("signs_ccc", {"matrix": "", "difficulty": "mild"}, "difficulty 'mild'"),
-    ("signs_ccc", {"matrix": "", "speed": 1000}, "expected 1 to 240"),
+    ("signs_ccc", {"matrix": "", "speed": 1000}, "speed must be .* 1 to 240"),
+    ("signs_ccc", {"matrix": "", "limit": -1}, "limit must be .* got -1"),
+    ("signs_ccc", {"matrix": "", "stream_seed": "a"}, "seed is .* got 'a'"),
+    ("signs_ccc", {"matrix": "", "difficulty": ["hard"]}, "mean 'hard'"),
+    ("signs_ccc", {"matrix": 5}, "got int, expected the path"),
+    ("signs_ccc", {"batch_size": 16, "seed": 1}, "Got batch_size, seed: no"),
+    ("signs_ccc", {"adapt": {"setting": "episodic"}}, "Got adapt's setting"),
     ("signs_ccc", {"matrix": "/nowhere.npz"}, "nowhere.npz"),
     ("digits_c", {"speed": 5}, "only for the streams imagenet_ccc, signs_ccc"),
   )
@@ -231,7 +239,7 @@ class ResumeTest(absltest.TestCase):
       self.assertEqual(run("stopped"), whole)  # nothing is shown again
       self.assertLen(shown, 6 + 2 * 2)
     for changed in ({"speed": 49}, {"limit": 150}, {"adapt": "bn"}):
-      with self.assertRaisesRegex(errors.UserError, "it holds the stream"):
+      with self.assertRaisesRegex(errors.UserError, "it holds another stream"):
         run("stopped", **changed)
 
 
