@@ -9,12 +9,12 @@
 
 The manual dir holds ILSVRC2012_img_val.tar (with the devkit), or a folder of
 validation images: official names, wnid folders, or files named <wnid>_*.JPEG.
-The clean set is prepared once (Resize 256, CenterCrop 224, lossless); the
+Pictures are read from there (Resize 256, CenterCrop 224); nothing is written. The
 corruptions run on the accelerators, with the published images' last JPEG (quality
 85). `--config.data.codec=raw` leaves that out; AlexNet's numbers, which mCE is
 divided by, are of JPEG images, so the table's `note` then says raw beside every
 number. `--config.data.source=prepared` reads the builders' corrupted sets from the
-data dir instead. `--config.data.geometry=model` prepares the images by the model's
+data dir instead. `--config.data.geometry=model` crops the images by the model's
 own rule instead of ImageNet-C's, and corrupts by the edition of that size;
 `--config.data.geometry=inception` makes the 299 px edition, for Inception networks;
 AlexNet's numbers are of 224 px, so it needs `--config.baseline=`.

@@ -208,8 +208,17 @@ def _place(
     field = group.model_fields[part]
     kind = field.annotation
     words = _WORDS.get(kind, "a group of settings")
-    expected = field.description or words
+    expected = field.description or _described(kind) or words
   return group, keys, expected
+
+
+def _described(kind: Any) -> str:
+  """Return the description of a type, or of one that may be None; else ''."""
+  for part in typing.get_args(kind):
+    for fact in getattr(part, "__metadata__", ()):
+      if text := getattr(fact, "description", None):
+        return str(text)
+  return ""
 
 
 def is_group(kind: Any) -> bool:

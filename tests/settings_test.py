@@ -15,6 +15,7 @@ class _Outer(settings.Group):
   seed: settings.Seed = 0
   inner: _Inner
   many: dict[str, _Inner] = {}
+  workers: settings.From0 | None = None
 
 
 class SettingsTest(parameterized.TestCase):
@@ -26,6 +27,10 @@ class SettingsTest(parameterized.TestCase):
     ({"inner": {"steps": 0}}, "config.inner.steps: got 0, expected a whole"),
     ({"inner": {}}, "config.inner.steps: missing, expected a whole number"),
     ({"inner": 3}, "config.inner: got 3, expected a group of settings"),
+    (
+      {"inner": {"steps": 1}, "workers": -1},
+      "config.workers: got -1, expected a whole number from 0.$",
+    ),
     (
       {"inner": {"steps": 1}, "many": {"a": {"steps": -1}}},
       "config.many.a.steps: got -1",

@@ -23,8 +23,10 @@ from eval.pipeline import streams
 from eval.pipeline import subset as subset_lib
 from robust_tfds import cores, errors, strings
 from robust_tfds.building import file_formats, source_notes
+from robust_tfds.building import source as source_parts
 from robust_tfds.corruptions import canvas
 from robust_tfds.hosts import Host
+from robust_tfds.storage import paths
 
 _ALONE = Host()
 
@@ -390,6 +392,8 @@ class FromFiles(Source):
     self._by_split = sources
     parts = [sources.get(part, ()) for part in split.split("+")]
     self._sources = list(itertools.chain.from_iterable(parts))
+    files = {f.path for each in self._sources for f in each.files()}
+    self._states = paths.states(filter(paths.is_local, files))
     super().__init__(builder, split, **options)
 
   @property
@@ -413,7 +417,7 @@ class FromFiles(Source):
     self, places: Sequence[int], skipped: Sequence[str]
   ) -> Iterator[dict[str, Any]]:
     pixels = self.pixels not in skipped
-    read = functools.partial(self.builder.read, pixels=pixels)
+    read = functools.partial(self._read_unchanged, pixels=pixels)
     sources = (self._sources[place] for place in places)
     try:
       threads = None if pixels else 1
@@ -424,6 +428,19 @@ class FromFiles(Source):
       if self.builder.OWN:
         self.builder.OWN.check_decoded()  # names all that cannot be read
       raise
+
+  def _read_unchanged(self, listed: Any, *, pixels: bool) -> dict[str, Any]:
+    """Return an example; refuse one whose file is not the one that was listed."""
+    example: dict[str, Any] = self.builder.read(listed, pixels)
+    for file in listed.files() if pixels else ():
+      was = self._states.get(file.path)
+      now = paths.states([file.path]).get(file.path) if was else None
+      # Their times of writing alone: links and permissions change the others.
+      if was and (
+        not now or (was.size, was.changed[0]) != (now.size, now.changed[0])
+      ):
+        raise source_parts.changed_error(file.where)
+    return example
 
 
 def _batch(

@@ -61,6 +61,14 @@ def gone_error(where: str, error: OSError) -> errors.UserError:
   )
 
 
+def changed_error(where: str) -> errors.UserError:
+  """Return the refusal of a file whose bytes are not those that were listed."""
+  return errors.UserError(
+    f"{where}: it was changed after it was listed, so what is recorded of it is not"
+    " what was read. Leave the files alone and run the same command again."
+  )
+
+
 @dataclasses.dataclass(frozen=True)
 class File(Part):
   """One file, on its own or inside an archive.

@@ -38,9 +38,9 @@ def open(
     config_lib.check_folder(key, place)
   line = say or _silent
   read = examples.find(config, say)
-  digest, groups = leaks.check(read, leaks.held(config, line), line)
+  digest, digests, groups = leaks.check(read, leaks.held(config, line), line)
   if config.cache:
-    read = kept_pictures.KeptPictures(read, config.cache, digest, line)
+    read = kept_pictures.KeptPictures(read, config.cache, digest, digests, line)
   return Source(read, config, additions, digest, groups)
 
 

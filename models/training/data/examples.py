@@ -72,12 +72,16 @@ class Examples(abc.ABC):
     self._held: dict[int, dict[str, Any]] = {}
     self._left = HELD_BYTES
 
-  @abc.abstractmethod
   def stored(self, number: int) -> bytes:
     """Return an example's picture or video as stored in its file.
 
     The result is empty if it has none.
     """
+    return self.stored_at(self.place(number))
+
+  @abc.abstractmethod
+  def stored_at(self, place: Any) -> bytes:
+    """Return what `stored` returns of the example that lies there."""
 
   @abc.abstractmethod
   def files(self) -> Sequence[str]:
@@ -156,9 +160,9 @@ class Listed(Examples):
       getattr(each, "group_id", "") or each.example_id for each in self._sources
     ]
 
-  def stored(self, number: int) -> bytes:
+  def stored_at(self, place: Any) -> bytes:
     """Return the bytes of an example's first file, its picture or video."""
-    each = self._sources[number]
+    each = place
     file = each.file if self.kind == VIDEOS else next(each.files(), None)
     return file.data() if file else b""
 
@@ -263,9 +267,10 @@ class Records(Examples):
     height, width, _ = self._shape
     return (height, width) if height and width else super().size(number)
 
-  def stored(self, number: int) -> bytes:
+  def stored_at(self, place: tuple[int, str]) -> bytes:
     """Return an example's picture or video as stored."""
-    return self._read(self._numbers[number])[self._image]
+    stored: bytes = self._read(place[0])[self._image]
+    return stored
 
   def files(self) -> Sequence[str]:
     """Return the files in which the examples are stored."""

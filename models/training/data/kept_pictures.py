@@ -17,7 +17,7 @@ import os
 import pathlib
 import shutil
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import IO, Any
 
 import numpy as np
@@ -26,7 +26,7 @@ from absl import logging
 from models.training.data import examples
 from models.training.data.config import KEPT_PX
 from robust_tfds import cores, errors
-from robust_tfds.building import geometry
+from robust_tfds.building import geometry, source
 from robust_tfds.reading import decoders
 from robust_tfds.storage import disk, paths
 
@@ -52,6 +52,7 @@ class KeptPictures(examples.Examples):
     read: examples.Examples,
     folder: str,
     digest: str,
+    digests: Sequence[bytes],
     say: Callable[[str], None],
   ):
     """Find the files, or make empty ones.
@@ -60,6 +61,7 @@ class KeptPictures(examples.Examples):
       read: the examples; pictures with labels.
       folder: a folder on this machine.
       digest: sha256 over ids and stored bytes of the examples.
+      digests: the sha256 of each one's stored bytes, which is what is kept.
       say: receives the size, before anything is written.
 
     Raises:
@@ -72,7 +74,7 @@ class KeptPictures(examples.Examples):
       )
     super().__init__(read.name, read.classes, read.words)
     self.kind, self.ids, self.groups = read.kind, read.ids, read.groups
-    self._inner = read
+    self._inner, self._digests = read, digests
     parts = [
       _VERSION,
       KEPT_PX,
@@ -85,9 +87,9 @@ class KeptPictures(examples.Examples):
     self._path = pathlib.Path(folder).absolute() / name
     self._open_or_make(say)
 
-  def stored(self, number: int) -> bytes:
+  def stored_at(self, place: tuple[int, bytes, Any]) -> bytes:
     """Return an example's picture as it is stored in its file."""
-    return self._inner.stored(number)
+    return self._inner.stored_at(place[-1])
 
   def files(self) -> Any:
     """Return the files in which the examples are stored."""
@@ -102,13 +104,17 @@ class KeptPictures(examples.Examples):
     """Return an example; the system holds what is read often."""
     return self.decode(self.place(number))
 
-  def place(self, number: int) -> tuple[int, Any]:
-    """Return an example's number, and where it is stored."""
-    return int(number), self._inner.place(number)
+  def place(self, number: int) -> tuple[int, bytes, Any]:
+    """Return an example's number, its sha256, and where it is stored."""
+    return int(number), self._digests[number], self._inner.place(number)
 
-  def decode(self, place: tuple[int, Any]) -> dict[str, Any]:
-    """Return an example, from the file or, the first time, into it."""
-    number, inner = place
+  def decode(self, place: tuple[int, bytes, Any]) -> dict[str, Any]:
+    """Return an example, from the file or, the first time, into it.
+
+    Raises:
+      UserError: it cannot be decoded, or its file was changed.
+    """
+    number, digest, inner = place
     row = self._index[number]
     height, width, start = (int(row[n]) for n in ("height", "width", "start"))
     size = height * width * 3
@@ -124,12 +130,9 @@ class KeptPictures(examples.Examples):
         "%s: picture %d is damaged; it is decoded again", self._levels, number
       )
     example = self._inner.decode(inner)
+    if hashlib.sha256(self._inner.stored_at(inner)).digest() != digest:
+      raise source.changed_error(self.ids[number])
     image = np.ascontiguousarray(shrunk(example["image"]))
-    if image.shape != (height, width, 3):
-      raise errors.UserError(
-        f"{self._levels}: picture {number} had {width} x {height} px and has"
-        f" {image.shape[1]} x {image.shape[0]} now: it was changed. Start again."
-      )
     with disk.writing(self._levels):
       _write(self._file.fileno(), image, start)
     row["label"], row["checksum"] = example["label"], zlib.crc32(image.data)
@@ -225,7 +228,7 @@ class KeptPictures(examples.Examples):
 
   def __getstate__(self) -> dict[str, Any]:
     """Return what `decode` needs in another process, which opens the files."""
-    opened = ("_index", "_file", "_map", "_checked")
+    opened = ("_index", "_file", "_map", "_checked", "_digests")
     state = super().__getstate__()
     return {name: x for name, x in state.items() if name not in opened}
 

@@ -58,13 +58,13 @@ def held(config: Config, say: Callable[[str], None]) -> Held:
 
 def check(
   read: examples.Examples, against: Held, say: Callable[[str], None]
-) -> tuple[str, Sequence[str]]:
+) -> tuple[str, Sequence[bytes], Sequence[str]]:
   """Refuse examples whose stored bytes are in a test set.
 
   Returns:
     sha256 over the ids of all examples, the sha256 of their stored bytes and
-    their labels elsewhere; and their groups, merged where they share an example
-    of the same bytes.
+    their labels elsewhere; the sha256 of each one's bytes; and their groups,
+    merged where they share an example of the same bytes.
 
   Raises:
     UserError: there are such examples; the message names some.
@@ -82,7 +82,7 @@ def check(
   for name, digest in pairs:
     content.update(name.encode() + b"\0" + digest)
   content.update("\n".join(read.labels).encode())
-  return content.hexdigest(), _joined(read.groups, digests)
+  return content.hexdigest(), digests, _joined(read.groups, digests)
 
 
 def _joined(groups: Sequence[str], digests: Sequence[bytes]) -> Sequence[str]:

@@ -130,6 +130,9 @@ class FromFilesTest(parameterized.TestCase):
     file.unlink()
     with self.assertRaisesRegex(errors.UserError, f"^{file}: cannot be read"):
       list(source.rows())
+    file.write_bytes(_validation()[f"{_WNIDS[0]}/ILSVRC2012_val_00000005.JPEG"])
+    with self.assertRaisesRegex(errors.UserError, f"^{file}: it was changed"):
+      list(source.rows())
 
   def test_lossy_corrupted_and_embedded_sets_are_prepared(self):
     _, manual_dir = _folder(self.root / "files")

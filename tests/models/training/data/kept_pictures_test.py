@@ -132,13 +132,16 @@ class KeptPicturesTest(parameterized.TestCase):
     self._epoch(self._open())
     self.assertLen([*self.cache.glob("*.index")], 2)
 
-  def test_a_picture_that_changes_meanwhile(self):
-    source = self._open()
-    shutil.copy(self.pets / "a/2.png", self.pets / "a/1.png")
-    with self.assertRaisesRegex(
-      errors.UserError, "had 256 x 256 .* it was changed"
-    ):
+  @parameterized.parameters(300, 299)  # as large, and not
+  def test_a_picture_that_changes_meanwhile(self, height):
+    expected, changed = self._epoch(self._open()), self.pets / "a/1.png"
+    shutil.rmtree(self.cache)
+    source, stored = self._open(), changed.read_bytes()
+    changed.write_bytes(tiny_files.encoded(tiny_files.noise(height, 300, 9)))
+    with self.assertRaisesRegex(errors.UserError, "a/1.png: it was changed"):
       self._epoch(source)
+    changed.write_bytes(stored)
+    np.testing.assert_equal(self._epoch(self._open()), expected)
 
   def test_no_room(self):
     usage = mock.patch.object(
