@@ -64,12 +64,19 @@ class Segmentation(normalised_task.NormalisedTask):
 
   @property
   def pixel_words(self) -> Sequence[str]:
-    """A sentence on where pictures are corrupted, and that masks are not."""
+    """Where pictures are corrupted, that masks are not, and what is left out."""
     words = "masks stay those of the clean pictures"
     protocol = self._protocol
     if not protocol.name:
       return [f"pictures are corrupted whole, in RGB; {words}"]
-    return [f"protocol {protocol.name}: {protocol.words}; {words}"]
+    lines = [f"protocol {protocol.name}: {protocol.words}; {words}"]
+    asked = self.setting.data.get("corruptions") or ()
+    if asked not in ("common", "all"):  # else the whole protocol
+      known = {*protocol.names}
+      lacks = [n for n in self.family.resolve(asked) if n not in known]
+      text = f"left out, not of {protocol.name}: {', '.join(lacks)}"
+      lines += [text] * bool(lacks)
+    return lines
 
   @property
   def note(self) -> str:

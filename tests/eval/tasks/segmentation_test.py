@@ -301,6 +301,14 @@ class ProtocolTest(absltest.TestCase):
     noises = ("gaussian_noise", "impulse_noise", "shot_noise", "speckle_noise")
     known = set(conditions.PICTURES.resolve("noise")) & {*noises}
     self.assertCountEqual(chosen, ["clean", *(f"{n}_3" for n in known)])
+    for names, lines in (
+      ("fog,elastic_transform", ["kamann_rother_16: elastic_transform"]),
+      ("noise", []),
+      ("all", []),
+    ):
+      task = _task("kamann_rother_16", corruptions=names, severities=(1,))
+      left_out = [f"left out, not of {line}" for line in lines]
+      self.assertEqual(task.pixel_words[1:], left_out)
 
 
 class GalleryTest(absltest.TestCase):
