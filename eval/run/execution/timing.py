@@ -132,7 +132,8 @@ def lines(
   }
   spent = [f"{durations.text(s)} {what}" for what, s in parts.items() if s >= 1]
   computed = durations.text(wall - waited - compiled)
-  spent.append(f"{computed} on {devices}, {1 - idle:.0%} busy")
+  busy = 1 - took.get("idle_share", waited / ((wall - compiled) or wall))
+  spent.append(f"{computed} on {devices}, {busy:.0%} busy")
   out = [f"took {durations.text(total_s)}: {', '.join(spent)}"]
   if idle > _MUCH and wall >= _LONG_S:
     out.append(

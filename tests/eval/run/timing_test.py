@@ -75,4 +75,7 @@ class StagesTest(absltest.TestCase):
     self.assertIn("which 1 core read: more cores", warned)
     short = {"wall_s": 9.0, "waited_s": 6.0}
     self.assertLen(timing.lines(short, 11.0, "2 CPUs", 2), 1)
+    block = {"wall_s": 100.0, "compile_s": 90.0, "waited_s": 6.0}
+    (line,) = timing.lines(block, 100.0, "2 CPUs", 2)
+    self.assertEndsWith(line, "4s on 2 CPUs, 40% busy")
     self.assertEmpty(timing.lines({"score_s": 1.0}, 2.0, "2 CPUs", 2))
