@@ -70,7 +70,7 @@ def main(argv: Sequence[str]) -> None:
     frost_dir=settings.frost_dir,
     difficulty=settings.difficulty,
     count=settings.pictures or pictures,
-    apart=round(4 * (settings.step or step)),
+    apart=4 * (step if settings.step is None else settings.step),
     out=settings.out,
   )
   print(f"{settings.out}: all pairs are measured")

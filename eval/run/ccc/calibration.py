@@ -61,7 +61,7 @@ def run(
   *,
   difficulty: str,
   count: int,
-  apart: int,
+  apart: float,
   out: str | os.PathLike,
   **keywords: Any,
 ) -> matrix_lib.Matrix:
@@ -125,7 +125,7 @@ def measure(
   of: Pictures,
   names: Sequence[str],
   *,
-  apart: int,
+  apart: float,
   out: str | os.PathLike,
   facts: str,
 ) -> matrix_lib.Matrix:
@@ -150,7 +150,7 @@ def measure(
   for first, second in matrix_lib.pairs(names):
     place = names.index(first), names.index(second)
     if np.isnan(matrix.accuracy[place]).any():
-      matrix.accuracy[place] = _pair(network, of, first, second, apart)
+      matrix.accuracy[place] = _pair(network, of, first, second, int(apart))
       _write(out, matrix, facts)
       print(
         f"{first}, then {second}: {_words(matrix.accuracy[place])}", flush=True

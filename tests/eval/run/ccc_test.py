@@ -198,6 +198,10 @@ class DoorTest(parameterized.TestCase):
     with self.assertRaisesRegex(errors.UserError, message):
       evaluate(lambda images: np.zeros((len(images), 12)), dataset, **options)
 
+  def test_step_between_quarters(self):
+    with self.assertRaisesRegex(errors.UserError, "--step=0.3: expected 0.25,"):
+      calibration.measure(None, None, _HARD, apart=1.2, out="m.npz", facts="")
+
 
 class ResumeTest(absltest.TestCase):
   @pytest.mark.slow
