@@ -15,6 +15,7 @@ time they are read.
 
 import dataclasses
 import os
+import re
 from collections.abc import Callable
 
 from absl import logging
@@ -29,6 +30,7 @@ from models.convert.sources import (
   torchvision,
   web,
 )
+from robust_tfds import errors
 
 # Start of the text -> function that returns the file on this machine.
 _PACKAGE = "package"  # an installed package
@@ -41,6 +43,7 @@ _SOURCES: dict[str, Callable[[str], str]] = {
   _PACKAGE: package.find,
 }
 _WEB = ("https", "http")
+_NAMED = re.compile(r"\w{2,}:[^/\\]")  # no drive's path, and no bucket's
 _HUBS = ("hf", "timm")
 _VERIFIED = "torchvision"  # checked against the table's digits at every read
 
@@ -91,19 +94,29 @@ def locate(checkpoint: str | os.PathLike[str] | Located) -> Located:
 
   Raises:
     FileNotFoundError: the path does not exist.
-    UserError: the name is malformed, the sha256 differs, there is no
-      connection, or a package is not installed; the message says what to do.
+    UserError: the name is malformed, no source has it, the sha256 differs, there
+      is no connection, or a package is not installed; the message says what to do.
   """
   if isinstance(checkpoint, Located):
     return checkpoint
   scheme = _scheme(checkpoint)
   if not scheme:
+    _check_path(checkpoint)
     return Located(formats.existing(checkpoint), str(checkpoint))
   text = str(checkpoint)
   _say_licence(text)
   name = download.redacted(text) if scheme in _WEB else text
   path = epath.Path(_SOURCES[scheme](text))
   return Located(path, name, scheme in _HUBS, scheme == _VERIFIED)
+
+
+def _check_path(checkpoint: str | os.PathLike[str]) -> None:
+  """Refuse `NAME:…` that is no file and whose name is no source, as `hub:…`."""
+  text = str(checkpoint)
+  if _NAMED.match(text) and not os.path.exists(text):
+    known_names = [n for n in _SOURCES if n != "http"]
+    name = text.partition(":")[0]
+    raise errors.unknown_error("source of checkpoints", name, known_names)
 
 
 def _say_licence(text: str) -> None:

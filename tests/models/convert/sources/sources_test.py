@@ -31,6 +31,11 @@ class SourcesTest(checkpoints.Case):
   @parameterized.parameters(
     ("timm:resnet50", errors.UserError, "expected timm:NAME.TAG"),
     ("hf:resnet50", errors.UserError, "expected hf:OWNER"),
+    (
+      "hub:nvidia/x",
+      errors.UserError,
+      "Unknown source .* 'hub'. .*Known: .*hf,",
+    ),
     ("https://h.org/a.npz", errors.UserError, "expected #sha256"),
     ("torchvision:ResNet50", errors.UserError, "Unknown torchvision weights"),
     ("package:not_there_xyz", errors.UserError, "pip install not_there_xyz"),
