@@ -73,6 +73,11 @@ class ClassMapReader(base.Reader):
     """
     options.check(self.options, self.kind)
     truth, classes = _truth(options, paths[0])
+    if options.subset:  # that its ids are exactly these, `score` checks
+      clean = _maps(paths[0] / _CLEAN)
+      truth = {
+        i: m for i, m in truth.items() if os.path.splitext(i)[0] in clean
+      }
     labels = {p: paths_lib.resolved(p).name for p in paths}
     base.check_labels({path: [label] for path, label in labels.items()})
     maps = {

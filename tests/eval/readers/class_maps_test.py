@@ -90,6 +90,11 @@ class ClassMapsTest(in_folder.TestCase, parameterized.TestCase):
     ids = next((self.root / "official").rglob("*frankfurt*labelIds.png"))
     building = (np.asarray(Image.open(ids)) == 11).sum()
     self.assertEqual(areas[0, 2, 0], building)
+    next((self.root / "city/clean").glob("frankfurt*")).unlink()
+    with self.assertRaisesRegex(errors.UserError, "no class map of 'frankfurt"):
+      self._read("city", **options)
+    run = self._read("city", **options, subset="one")
+    self.assertLen(run.columns(run.cells[0])["areas"], 1)
 
   @parameterized.parameters(
     ("missing", r"fog_3: no class map of 'a.png'. Expected 2"),
