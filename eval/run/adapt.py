@@ -299,6 +299,11 @@ def words(adapt: Adapt) -> str:
     if adapt.shuffle
     else ("in the stored order, which class folders sort by class")
   )
+  how += ", alike in every condition"
+  if adapt.setting == "mixed":
+    how = f"of all corruptions shuffled together by seed {adapt.seed}"
+  if adapt.setting == "correlated":
+    how += f", then gathered by class (delta {adapt.delta:g})"
   last = (
     "a smaller last batch kept"
     if adapt.last_batch == "keep"
@@ -309,6 +314,6 @@ def words(adapt: Adapt) -> str:
     last += "; dropout, where the network has some, as in training"
   return (
     f"adapts by {adapt.method}, setting {adapt.setting}: {again}; batches of"
-    f" {adapt.batch_size} (adapt's, not evaluate's), pictures {how}, alike in every"
-    f" condition; {last}"
+    f" {adapt.batch_size} (adapt's, not evaluate's), pictures {how};"
+    f" {last}"
   )

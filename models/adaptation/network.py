@@ -82,7 +82,8 @@ def norms(model: Model, variables: Any) -> dict[str, nnx.Module]:
   if not layers_by_path:
     raise errors.UserError(
       f"{model.name} has no norm layers, which this method adapts. Use"
-      " adapt='source', or a network with BatchNorm, LayerNorm or GroupNorm."
+      " adapt='source', or a network with BatchNorm, LayerNorm or GroupNorm (of a"
+      " torch module BatchNorm and LayerNorm alone are found)."
     )
   return layers_by_path
 

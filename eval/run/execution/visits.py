@@ -100,7 +100,6 @@ def _stream_visits(
   for number, condition in numbered:
     domain_cells = [c for c in cells if c.condition == condition]
     again, fresh = condition in seen, number == len(clean)
-    fresh &= stream.setting in streams.SEQUENTIAL
     yield Visit(source(condition), domain_cells, labels, number, again, fresh)
     seen.add(condition)
   if stream.setting == "mixed" and domains:

@@ -190,6 +190,18 @@ class AdaptTest(parameterized.TestCase):
 
     self.assertLess(changes(correlated["clean"]), changes(reset["clean"]) / 2)
 
+  def test_clean_pictures_are_a_stream_of_their_own(self):
+    given = {"method": "eta", "hyperparameters": {"e_margin": 9.0}}
+    for condition in ("clean", "contrast_5"):  # both begin with the source
+      scores = [
+        self._run({**given, "setting": setting}, conditions="contrast")[
+          condition
+        ]
+        for setting in ("reset", "continual")
+      ]
+      np.testing.assert_array_equal(*(each["score"] for each in scores))
+      np.testing.assert_array_equal(*(each["backward"] for each in scores))
+
   @pytest.mark.slow
   def test_a_new_object_forgets_earlier_conditions(self):
     sgd = {"kind": "sgd", "learning_rate": 0.1}
