@@ -3,7 +3,8 @@
   taskset -c 0,1 python -m benchmarks.input [--pictures=FOLDER] [--count=300]
 
 Photographs (made ones, or a folder's JPEG files again and again) from a folder, a
-tar, sets prepared as ArrayRecord and as TFRecord, and a training's folder. For
+tar, sets prepared as ArrayRecord and as TFRecord, a training's folder, sets of TFDS
+of the same files, and a training's cache. For
 evaluation each becomes its central 224 px of 256, for training a random crop of 224.
 Beside them what others take for the same on the same cores: Pillow alone, in this
 process and in one process a core; a torch DataLoader of as many, around Pillow and
@@ -25,11 +26,12 @@ import random
 import tarfile
 import tempfile
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 import psutil
+import tensorflow_datasets as tfds
 from absl import flags
 from PIL import Image
 
@@ -137,11 +139,45 @@ def _silent(line: str) -> None:
   del line
 
 
-def training(root: pathlib.Path, cache: str = "") -> Callable[[], int]:
-  """Return an epoch of a training from a folder, or from a cache beside it."""
+class BenchmarkPhotographs(tfds.core.GeneratorBasedBuilder):
+  """A training's pictures as a set of TFDS, which lies beside their folder."""
+
+  VERSION = tfds.core.Version("1.0.0")
+  pkg_dir_path = None
+
+  def _info(self) -> tfds.core.DatasetInfo:
+    features = {
+      "image": tfds.features.Image(encoding_format="jpeg"),
+      "label": tfds.features.ClassLabel(num_classes=2),
+    }
+    return tfds.core.DatasetInfo(
+      builder=self, features=tfds.features.FeaturesDict(features)
+    )
+
+  def _split_generators(self, dl_manager: Any) -> dict[str, Any]:
+    del dl_manager
+    return {"train": self._generate_examples()}
+
+  def _generate_examples(self) -> Iterator[tuple[int, dict[str, Any]]]:
+    root = pathlib.Path(self._data_dir_root).parent / _FOLDERS[1]
+    for place, file in enumerate(sorted(root.rglob("*.JPEG"))):
+      yield place, {"image": file, "label": place % 2}
+
+
+def training(
+  root: pathlib.Path, cache: str = "", file_format: str = ""
+) -> Callable[[], int]:
+  """Return an epoch of a training from a folder, a set of TFDS or a cache."""
+  where = {"source": f"folder:{root / _FOLDERS[1]}"}
+  if file_format:
+    place = str(root / f"train_{file_format}")
+    kind: Any = BenchmarkPhotographs
+    made = kind(data_dir=place, file_format=file_format)
+    made.download_and_prepare()
+    where = {"source": f"tfds:{made.name}", "data_dir": place}
   source = training_data.open(
     training_data.Config(
-      source=f"folder:{root / _FOLDERS[1]}",
+      **where,
       crop=f"random_resized{_SIDE}",
       geometry=f"short{_SHORT}_crop{_SIDE}",
       cache=cache,
@@ -270,6 +306,10 @@ def measured(root: pathlib.Path, count: int) -> dict[str, Any]:
       out[f"central, ours from {name}"] = took(prepared(root, name))
   training(root)()  # what it imports and compiles
   out["cropped, ours from a folder"] = took(training(root))
+  for name in ("array_record", "tfrecord"):
+    if name != "tfrecord" or importlib.util.find_spec("tensorflow"):
+      training(root, "", name)()
+      out[f"cropped, ours from {name}"] = took(training(root, "", name))
   kept = training(root, str(root / "cache"))
   kept()  # fills it
   out["cropped, ours from the cache"] = took(kept)
