@@ -200,11 +200,12 @@ class Suite:
     Raises:
       UserError: a step twice.
     """
-    twice = [n for n, k in collections.Counter(steps).items() if k > 1]
+    self.steps = [Step.parse(text) for text in steps]
+    counts = collections.Counter(step.name for step in self.steps)
+    twice = [name for name, count in counts.items() if count > 1]
     if twice:
       raise errors.UserError(f"sets: {', '.join(twice)} is named twice.")
     self.entries, self.out = list(entries), out
-    self.steps = [Step.parse(text) for text in steps]
     self._options = {"data_dir": os.fspath(out / "data"), **options}
 
   def describe(self, *, measure: bool = False) -> Iterator[str]:
@@ -214,6 +215,12 @@ class Suite:
       measure: compile and time what it needs.
     """
     for entry, steps in self._runs():
+      if row := self._downloaded(steps[0]):
+        yield (
+          f"{_title(entry, steps)}: {int(row.pictures):,} images in the set; not"
+          " prepared: a run lets TFDS download it"
+        )
+        continue
       steps, refused = self._usable(entry, steps)
       yield from (f"{o.title}: left out: {o.reason}" for o in refused)
       if not steps:
@@ -232,6 +239,16 @@ class Suite:
       absent = f"; left out: {lacks[0].what}: not here" if lacks else ""
       yield f"{title}: {len(plan.conditions)} conditions; {work}{absent}"
     yield from self._shared_files()
+
+  def _downloaded(self, step: Step) -> natural_sets.Row | None:
+    """Return the row of a natural set that planning would let TFDS download."""
+    row = natural_sets.rows().get(step.dataset.partition("/")[0])
+    if not row or not row.source or row.layout:
+      return None
+    folder = epath.Path(self._options["data_dir"]) / row.source
+    ends = ("*/dataset_info.json", "*/*/dataset_info.json")
+    prepared = any(True for end in ends for _ in folder.glob(end))
+    return None if prepared else row
 
   def run(self) -> list[Outcome]:
     """Run everything that is here; write the page and the CSV after every run."""

@@ -78,6 +78,16 @@ class SuiteTest(absltest.TestCase):
       "a, digits_c, digits_c+bn: 2 conditions; work: 4 examples a cell", plan[2]
     )
 
+  def test_plan_downloads_nothing(self):
+    out = epath.Path(self.create_tempdir().full_path)
+    entries = [suite.Entry("resnet50", "torchvision:x", "a")]
+    (line,) = suite.Suite(entries, ["imagenet_a"], out, {}).describe()
+    self.assertEqual(
+      line,
+      "a, imagenet_a: 7,500 images in the set; not prepared: a run lets TFDS"
+      " download it",
+    )
+
   def test_files_that_several_sets_read_are_said(self):
     sets = ["cifar10_c", "cifar10_c+bn", "cifar10_p"]
     out = epath.Path(self.create_tempdir().full_path)
@@ -111,7 +121,7 @@ class ListTest(absltest.TestCase):
 class RefusalsTest(parameterized.TestCase):
   def test_steps_twice(self):
     with self.assertRaisesRegex(errors.UserError, "digits_c is named twice"):
-      suite.Suite([], ["digits_c", "digits_c"], epath.Path("/nowhere"), {})
+      suite.Suite([], ["digits_c", "digits_c+"], epath.Path("/nowhere"), {})
 
   @parameterized.parameters(
     ((), "Say which models"),
