@@ -242,8 +242,11 @@ class Suite:
 
   def _downloaded(self, step: Step) -> natural_sets.Row | None:
     """Return the row of a natural set that planning would let TFDS download."""
-    row = natural_sets.rows().get(step.dataset.partition("/")[0])
+    name, _, config = step.dataset.partition("/")
+    row = natural_sets.rows().get(name)
     if not row or not row.source or row.layout:
+      return None
+    if config and config not in row.configs.split(","):
       return None
     folder = epath.Path(self._options["data_dir"]) / row.source
     ends = ("*/dataset_info.json", "*/*/dataset_info.json")
