@@ -207,6 +207,15 @@ def parsed(value: Any, px: int) -> Adapt | None:
   adapt = settings.validated(Adapt, values, "config.adapt")
   if not adapt.method:
     raise _missing_method_error()
+  for key, used in (
+    ("order", adapt.setting in streams.SEQUENTIAL),
+    ("delta", adapt.setting == "correlated"),
+  ):
+    if not used and getattr(adapt, key) != Adapt.model_fields[key].default:
+      raise errors.UserError(
+        f"config.adapt.{key}: got {getattr(adapt, key)}, which the setting"
+        f" {adapt.setting} has no use for. Leave it out, or choose another setting."
+      )
   for method in (adapt.method, *filter(None, (adapt.beside or "").split(","))):
     adaptation.get(method.strip())
   usual = _SMALL_BATCH if 0 < px <= SMALL_PX else _BATCH

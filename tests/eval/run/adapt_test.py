@@ -337,6 +337,12 @@ class AdaptTest(parameterized.TestCase):
     return np.array(json.loads(pathlib.Path(out).read_text()))
 
   @parameterized.parameters(
+    (
+      {"method": "tent", "order": 3},
+      None,
+      "order: got 3, .*setting reset has no",
+    ),
+    ({"method": "tent", "delta": 0.3}, None, "delta: got 0.3, .*Leave it out"),
     ({"method": "tnt"}, None, "adaptation method 'tnt'.*tent"),
     ({"setting": "continual"}, None, "adapt.method: missing"),
     ({"method": "tent", "setting": "reste"}, None, "adapt.setting"),
