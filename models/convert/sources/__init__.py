@@ -4,7 +4,7 @@
 |---|---|
 | a path of etils.epath | a file or folder, also in a bucket |
 | `https://…/FILE#sha256=DIGITS` | a file of the web; its sha256 has to be said |
-| `hf:OWNER/REPO[@REVISION][:FILE]` | a repository of the Hugging Face hub |
+| `hf:OWNER/REPO[@REVISION][:FILE]`, or `hub:…` | a repository of the Hugging Face hub |
 | `timm:NAME.TAG` | timm's repository of that name there |
 | `torchvision:ResNet50_Weights.IMAGENET1K_V2` | torchvision's file |
 | `package:MODULE[:FILE]` | the weights in an installed package |
@@ -34,17 +34,18 @@ from robust_tfds import errors
 
 # Start of the text -> function that returns the file on this machine.
 _PACKAGE = "package"  # an installed package
+_HF = "hf"  # or `hub`
 _SOURCES: dict[str, Callable[[str], str]] = {
   "https": web.fetch,
   "http": web.fetch,  # of tests on this machine alone: `download`
-  "hf": hub.fetch,
+  _HF: hub.fetch,
   "timm": hub.fetch_timm,
   "torchvision": torchvision.fetch,
   _PACKAGE: package.find,
 }
 _WEB = ("https", "http")
 _NAMED = re.compile(r"\w{2,}:[^/\\]")  # no drive's path, and no bucket's
-_HUBS = ("hf", "timm")
+_HUBS = (_HF, "timm")
 _VERIFIED = "torchvision"  # checked against the table's digits at every read
 
 
@@ -103,7 +104,7 @@ def locate(checkpoint: str | os.PathLike[str] | Located) -> Located:
   if not scheme:
     _check_path(checkpoint)
     return Located(formats.existing(checkpoint), str(checkpoint))
-  text = str(checkpoint)
+  text = scheme + str(checkpoint)[str(checkpoint).index(":") :]  # no `hub:`
   _say_licence(text)
   name = download.redacted(text) if scheme in _WEB else text
   path = epath.Path(_SOURCES[scheme](text))
@@ -111,7 +112,7 @@ def locate(checkpoint: str | os.PathLike[str] | Located) -> Located:
 
 
 def _check_path(checkpoint: str | os.PathLike[str]) -> None:
-  """Refuse `NAME:…` that is no file and whose name is no source, as `hub:…`."""
+  """Refuse `NAME:…` that is no file and whose name is no source, as `hubb:…`."""
   text = str(checkpoint)
   if _NAMED.match(text) and not os.path.exists(text):
     known_names = [n for n in _SOURCES if n != "http"]
@@ -140,6 +141,7 @@ def _scheme(checkpoint: str | os.PathLike[str]) -> str:
   """Return the name of the source; '' if the text is a path."""
   text = checkpoint if isinstance(checkpoint, str) else ""
   scheme, colon, rest = text.partition(":")
+  scheme = _HF if scheme == "hub" else scheme
   if not colon or scheme not in _SOURCES:
     return ""
   # `hf://…` is a bucket's address, which etils.epath opens.

@@ -31,10 +31,11 @@ class SourcesTest(checkpoints.Case):
   @parameterized.parameters(
     ("timm:resnet50", errors.UserError, "expected timm:NAME.TAG"),
     ("hf:resnet50", errors.UserError, "expected hf:OWNER"),
+    ("hub:resnet50", errors.UserError, "expected hf:OWNER"),
     (
-      "hub:nvidia/x",
+      "hubb:nvidia/x",
       errors.UserError,
-      "Unknown source .* 'hub'. .*Known: .*hf,",
+      "Unknown source .* 'hubb'. .*Known: .*hf,",
     ),
     ("https://h.org/a.npz", errors.UserError, "expected #sha256"),
     ("torchvision:ResNet50", errors.UserError, "Unknown torchvision weights"),
