@@ -14,7 +14,7 @@ from absl import logging
 _ItemT = TypeVar("_ItemT")
 _ResultT = TypeVar("_ResultT")
 _AHEAD = 2  # results for each thread that may wait for who uses them
-_LONG_S = 30.0  # after which it is said what is waited for
+SLOW_S = 30.0  # after which a line says what is waited for
 # Linux, control groups of version 2 (in a container its own) and 1: the time on
 # CPUs and the period, microseconds; cgroups(7).
 _QUOTAS = (
@@ -43,43 +43,52 @@ def mapped(
   items: Iterable[_ItemT],
   threads: int | None = None,
   name: Callable[[_ItemT], object] = str,
+  ahead: int | None = None,
 ) -> Iterator[_ResultT]:
   """Yield `work` of each item, in order, computed ahead by threads.
 
   Args:
     work: releases the GIL most of the time, as decoding does.
-    items: are taken two for each thread ahead, no more.
+    items: inputs of `work`, taken no further ahead than is said.
     threads: how many; None: a thread for each usable core.
     name: returns what an item is called if it takes long, in a warning.
+    ahead: items that are taken ahead; None: two for each thread, and with one
+      thread none.
 
   Raises:
     Exception: of the first item, in order, on which `work` failed.
   """
-  if threads == 1:
+  if threads == 1 and ahead is None:
     yield from map(work, items)
     return
   count = threads or usable()
+  most = _AHEAD * count if ahead is None else ahead
   waiting: collections.deque[
     tuple[_ItemT, concurrent.futures.Future[_ResultT]]
   ] = collections.deque()
 
   def first() -> _ResultT:
     item, future = waiting.popleft()
-    if not concurrent.futures.wait([future], _LONG_S).done:
-      logging.warning("%s: over %.0f s so far; waiting.", name(item), _LONG_S)
+    if not concurrent.futures.wait([future], SLOW_S).done:
+      say_slow(str(name(item)))
     return future.result()
 
   with concurrent.futures.ThreadPoolExecutor(count, "mapped") as pool:
     try:
       for item in items:
         waiting.append((item, pool.submit(work, item)))
-        if len(waiting) > _AHEAD * count:
+        if len(waiting) > most:
           yield first()
       while waiting:
         yield first()
     finally:
       for _, future in waiting:
         future.cancel()
+
+
+def say_slow(name: str) -> None:
+  """Warn that an item takes long."""
+  logging.warning("%s: over %.0f s so far; waiting for it.", name, SLOW_S)
 
 
 def _quota() -> int | None:

@@ -44,7 +44,7 @@ class CoresTest(parameterized.TestCase):
     go_on = threading.Event()
     said = mock.Mock(side_effect=lambda *_: go_on.set())
     with (
-      mock.patch.object(cores, "_LONG_S", 0.01),
+      mock.patch.object(cores, "SLOW_S", 0.01),
       mock.patch.object(cores.logging, "warning", said),
     ):
       rows = cores.mapped(lambda n: n or go_on.wait(60), range(9), 3)

@@ -9,8 +9,6 @@ new programs, never forks, and see no accelerator.
 
 from __future__ import annotations
 
-import collections
-import concurrent.futures
 import mmap
 import multiprocessing
 import os
@@ -26,12 +24,10 @@ from multiprocessing import connection
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from absl import logging
 
-from robust_tfds import errors
+from robust_tfds import cores, errors
 
 Item = Mapping[str, Any]
-SLOW_S = 30.0  # a line says what is waited for
 _AHEAD = 3  # batches that are filled while one is used
 _RUN = 16  # most examples that are sent to a process at once
 _EACH = 2 * _RUN  # examples that wait for each process, at least
@@ -135,52 +131,24 @@ def by_threads(
   Raises:
     Exception: of the first example, in order, that cannot be read.
   """
-  ahead: collections.deque[tuple[dict[str, np.ndarray], list[Any]]]
-  ahead = collections.deque()
 
-  def fill(arrays: dict[str, np.ndarray], row: int, task: Task) -> None:
+  def units() -> Iterator[tuple[dict[str, np.ndarray], int, Any]]:
+    for start in range(0, len(tasks), size):
+      batch = tasks.select(start, start + size, stored=False)
+      arrays = layout.arrays(len(batch))
+      yield from ((arrays, row, task) for row, task in enumerate(batch))
+
+  def fill(unit: tuple[dict[str, np.ndarray], int, Any]) -> Any:
+    arrays, row, task = unit
     layout.put(arrays, row, make(task))
+    return arrays
 
-  with concurrent.futures.ThreadPoolExecutor(count, "examples") as pool:
-    try:
-      for start in range(0, len(tasks), size):
-        batch = tasks.select(start, start + size, stored=False)
-        arrays = layout.arrays(len(batch))
-        runs = [
-          (task, pool.submit(fill, arrays, row, task))
-          for row, task in enumerate(batch)
-        ]
-        ahead.append((arrays, runs))
-        if len(ahead) > _AHEAD:
-          yield _whole(*ahead.popleft())
-      while ahead:
-        yield _whole(*ahead.popleft())
-    finally:
-      for _, runs in ahead:
-        for _, future in runs:
-          future.cancel()
-
-
-def _whole(
-  arrays: dict[str, np.ndarray],
-  runs: Sequence[tuple[Task, concurrent.futures.Future[None]]],
-) -> dict[str, np.ndarray]:
-  """Return a batch's arrays as soon as they are filled."""
-  for task, future in runs:
-    if not concurrent.futures.wait([future], SLOW_S).done:
-      _say_slow([task.name])
-    future.result()
-  return arrays
-
-
-def _say_slow(names: Sequence[str]) -> None:
-  among = f" or one of the {len(names) - 1} after it" if len(names) > 1 else ""
-  logging.warning(
-    "reading takes longer than %.0f s; waiting for %s%s",
-    SLOW_S,
-    names[0],
-    among,
+  filled = cores.mapped(
+    fill, units(), count, lambda unit: unit[-1].name, ahead=_AHEAD * size
   )
+  for done, arrays in enumerate(filled, 1):
+    if done % size == 0 or done == len(tasks):
+      yield arrays
 
 
 class Processes:
@@ -240,8 +208,8 @@ class Processes:
         self._begin(slots * space)
         self._active, sent = this, place
       while sent < min(place + slots, count):
-        at = sent % slots * space
-        runs[sent] = self._send(tasks, layout, (sent * size, size), at)
+        offset = sent % slots * space
+        runs[sent] = self._send(tasks, layout, (sent * size, size), offset)
         sent += 1
       for worker, part in runs.pop(place):
         worker.wait([task.name for task in part])
@@ -261,7 +229,7 @@ class Processes:
       worker.drain()
 
   def _send(
-    self, tasks: Tasks, layout: Layout, rows: tuple[int, int], at: int
+    self, tasks: Tasks, layout: Layout, rows: tuple[int, int], offset: int
   ) -> list[tuple[_Worker, Sequence[Task]]]:
     """Send the tasks of a batch; return who has which."""
     (start, size), out = rows, []
@@ -271,7 +239,8 @@ class Processes:
       chosen = tasks.select(first, stop, stored=True)
       worker = self._workers[self._turn % self._count]
       self._turn += 1
-      worker.send((self._memory.size, at, first - start, size, layout, chosen))
+      head = self._memory.size, offset, first - start, size
+      worker.send((*head, layout, chosen))
       out.append((worker, chosen))
     return out
 
@@ -308,9 +277,9 @@ class _Memory:
       ) from e
     self.size = size
 
-  def view(self, at: int, size: int) -> memoryview:
+  def view(self, offset: int, size: int) -> memoryview:
     """Return a part."""
-    return memoryview(self._map)[at : at + size]
+    return memoryview(self._map)[offset : offset + size]
 
 
 class _Worker:
@@ -343,8 +312,9 @@ class _Worker:
       Exception: an example cannot be read.
     """
     try:
-      if not self._ours.poll(SLOW_S):
-        _say_slow(names)
+      if not self._ours.poll(cores.SLOW_S):
+        more = f" or one of the {len(names) - 1} after it" * (len(names) > 1)
+        cores.say_slow(names[0] + more)
       answer = self._ours.recv_bytes()
     except (EOFError, OSError) as e:
       raise self._died(names) from e

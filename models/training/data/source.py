@@ -211,10 +211,10 @@ class Source:
       yield self._named(part, order, at)
 
   def _named(
-    self, arrays: Mapping[str, np.ndarray], order: _Order, at: int
+    self, arrays: Mapping[str, np.ndarray], order: _Order, first: int
   ) -> dict[str, Any]:
     """Return a batch: its arrays, with the keys and ids from a place on."""
-    rows = slice(at, at + len(next(iter(arrays.values()))))
+    rows = slice(first, first + len(next(iter(arrays.values()))))
     ids = [self._examples.ids[n] for n in order.numbers[rows]]
     return {**arrays, "key": order.keys[rows], "id": ids}
 
@@ -241,20 +241,24 @@ class Source:
     extras = self._additions.extras if self._additions else ()
     if crops.is_random(self._rule(split)) or (split == TRAIN and extras):
       return {}
-    tasks = self._epoch(split, order).select(0, len(numbers), stored=False)
-    layout = read_ahead.Layout.from_item(self._make(tasks[0]))
-    if layout.nbytes(len(tasks)) > examples.HELD_BYTES:
+    epoch, count = self._epoch(split, order), len(numbers)
+    layout = self._layout(epoch)
+    if layout.nbytes(count) > examples.HELD_BYTES:
       return {}
-    arrays = layout.arrays(len(tasks))
-    for row, task in enumerate(tasks):
-      layout.put(arrays, row, self._make(task))
-    return arrays
+    threads = cores.usable()
+    return next(
+      read_ahead.by_threads(self._make, epoch, layout, count, threads)
+    )
+
+  def _layout(self, epoch: _Epoch) -> read_ahead.Layout:
+    """Return the layout of a part's examples, which is that of the first."""
+    (first,) = epoch.select(0, 1, stored=False)
+    return read_ahead.Layout.from_item(self._make(first))
 
   def _read_ahead(self, epoch: _Epoch, size: int) -> Iterator[dict[str, Any]]:
     """Yield the batches of an epoch, read ahead by threads or processes."""
-    (first,) = epoch.select(0, 1, stored=False)
-    layout = read_ahead.Layout.from_item(self._make(first))
-    if workers := self._workers(first.number):
+    layout = self._layout(epoch)
+    if workers := self._workers(int(epoch.order.numbers[0])):
       if not self._processes:
         self._processes = read_ahead.Processes(self._make, workers)
       batches = self._processes.batches(epoch, layout, size)

@@ -142,7 +142,7 @@ class ReadAheadTest(parameterized.TestCase):
   @quick.cases([(0,)], [(2,)])
   def test_a_picture_that_takes_long_is_named(self, workers):
     source = self._open(workers, _Sleeps())
-    self.enter_context(mock.patch.object(read_ahead, "SLOW_S", 0.1))
+    self.enter_context(mock.patch.object(cores, "SLOW_S", 0.1))
     with self.assertLogs(level="WARNING") as logs:
       shown = [i for batch in self._batches(source) for i in batch["id"]]
     self.assertLen(shown, 20)
