@@ -32,9 +32,8 @@ from robust_tfds.storage import disk
 # Errors that are compared: on clean pictures, on corrupted ones.
 _CLEAN = "clean_error"
 _METRICS = (_CLEAN, "mean_corruption_error", "part_mean_corruption_error")
-_IMAGENET = (
-  "imagenet_c"  # its clean pictures: reference of sets with all classes
-)
+# Its clean pictures are the reference of sets with all classes.
+_IMAGENET = "imagenet_c"
 _SHARED_FACTS = ("geometry", "codec", "edition", "px")  # equal on both sides
 _KEY_COLUMNS = ("set", "model", "error")
 _NUMBERS = ("accuracy", "reference", "drop", "effective_robustness")

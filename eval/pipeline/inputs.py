@@ -429,10 +429,10 @@ class FromFiles(Source):
         self.builder.OWN.check_decoded()  # names all that cannot be read
       raise
 
-  def _read_unchanged(self, listed: Any, *, pixels: bool) -> dict[str, Any]:
+  def _read_unchanged(self, source: Any, *, pixels: bool) -> dict[str, Any]:
     """Return an example; refuse one whose file is not the one that was listed."""
-    example: dict[str, Any] = self.builder.read(listed, pixels)
-    for file in listed.files() if pixels else ():
+    example: dict[str, Any] = self.builder.read(source, pixels)
+    for file in source.files() if pixels else ():
       was = self._states.get(file.path)
       now = paths.states([file.path]).get(file.path) if was else None
       # Their times of writing alone: links and permissions change the others.

@@ -104,7 +104,7 @@ def locate(checkpoint: str | os.PathLike[str] | Located) -> Located:
   if not scheme:
     _check_path(checkpoint)
     return Located(formats.existing(checkpoint), str(checkpoint))
-  text = scheme + str(checkpoint)[str(checkpoint).index(":") :]  # no `hub:`
+  text = f"{scheme}:{str(checkpoint).partition(':')[2]}"  # `hub:` is `hf:`
   _say_licence(text)
   name = download.redacted(text) if scheme in _WEB else text
   path = epath.Path(_SOURCES[scheme](text))
